@@ -1,0 +1,301 @@
+// The composition root: builds the stores, the services and the HTTP side from a configuration, and takes
+// them down again. Nothing else constructs a part.
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { join } from 'node:path';
+import { createAuthenticator } from './access/authenticate.ts';
+import { createTokenStore } from './access/token.store.ts';
+import { createTokens } from './access/tokens.ts';
+import { createUserStore } from './access/user.store.ts';
+import { createUsers } from './access/users.ts';
+import type { Config } from './config.ts';
+import { type Database, describeStoreFailure, openDatabase } from './db/database.ts';
+import { createAnswerStore, pruneAnswers } from './db/idempotency.ts';
+import { createJobs, type Job, type Jobs } from './db/jobs.ts';
+import { migrate } from './db/migrate.ts';
+import { pruneOutbox } from './db/outbox.ts';
+import { lockFile } from './db/sqlite-file.ts';
+import { type Api, createApi } from './http/api.ts';
+import { fileCertificate, selfSignedCertificate } from './http/certificate.ts';
+import { type HealthPart, readiness } from './http/health.ts';
+import { createHosts } from './http/host.ts';
+import { createIdempotency } from './http/idempotency.ts';
+import { type Listener, listen } from './http/listener.ts';
+import { createPeers } from './http/peer.ts';
+import { createPipeline } from './http/pipeline.ts';
+import { problem } from './http/problem.ts';
+import { createRateLimit, memoryRateCounter } from './http/rate-limit.ts';
+import { referenceDocuments } from './http/reference.ts';
+import { createRequestHandler, type SystemPage } from './http/server.ts';
+import { type Clock, systemClock } from './kernel/clock.ts';
+import { AppError } from './kernel/errors.ts';
+import { createIds, type Ids } from './kernel/ids.ts';
+import { createLog, type Log } from './kernel/log.ts';
+import { createMetrics, type Metrics } from './kernel/metrics.ts';
+import { allOperations, type Services } from './operations.ts';
+import { createTagStore } from './tags/tag.store.ts';
+import { createTags } from './tags/tags.ts';
+import { createWorkspaceStore } from './workspaces/workspace.store.ts';
+import { createWorkspaces } from './workspaces/workspaces.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+/** Answers are replayed for at least a day. */
+const KEEP_ANSWERS_MS = 2 * DAY_MS;
+const KEEP_OUTBOX_MS = 7 * DAY_MS;
+const IDEMPOTENCY_WAIT_MS = 10_000;
+const READY_TIMEOUT_MS = 2_000;
+
+export interface AppOptions {
+  readonly config: Config;
+  readonly clock?: Clock;
+  readonly log?: Log;
+  /** For tests: every answer is checked against its schema. */
+  readonly checkAnswers?: boolean;
+}
+
+export interface App {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly db: Database;
+  readonly services: Services;
+  readonly api: Api;
+  readonly jobs: Jobs;
+  readonly metrics: Metrics;
+  readonly handler: (request: IncomingMessage, response: ServerResponse) => void;
+  /** Opens the port and starts the background jobs. */
+  listen(): Promise<Listener>;
+  /** Finishes what is under way and closes the stores. Safe to call twice. */
+  close(): Promise<void>;
+}
+
+/** Another process works on the data directory. */
+export class DataDirLockedError extends Error {
+  override name = 'DataDirLockedError';
+}
+
+export async function openApp(options: AppOptions): Promise<App> {
+  const { config, clock = systemClock, log = createLog(options.config.logLevel) } = options;
+  const lock = await lockDataDir(config.dataDir);
+  try {
+    const db = await openStore(config, log);
+    try {
+      await migrate(db, { clock });
+      return compose({ ...options, clock, log }, db, lock);
+    } catch (error) {
+      await db.close();
+      throw error;
+    }
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
+
+async function lockDataDir(dataDir: string): Promise<{ release(): void }> {
+  await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  const lock = lockFile(join(dataDir, 'lock'));
+  if (!lock) throw new DataDirLockedError(`Another Linktrail process is using ${dataDir}.`);
+  return lock;
+}
+
+function openStore(config: Config, log: Log): Promise<Database> {
+  return openDatabase({
+    url: config.databaseUrl ?? join(config.dataDir, 'linktrail.db'),
+    log,
+    sqlite: { sync: config.sqliteSync },
+    postgres: { poolSize: config.databasePool },
+  });
+}
+
+function compose(options: AppOptions & { clock: Clock; log: Log }, db: Database, lock: { release(): void }): App {
+  const { config, clock, log } = options;
+  const ids = createIds(clock);
+  const metrics = createMetrics();
+  const tokenStore = createTokenStore(db);
+  const services = createServices({ db, clock, ids, tokenStore });
+  const authenticator = createAuthenticator({ store: tokenStore, clock, log });
+  const api = createHttpApi({ options, db, services, ids, metrics, authenticate: authenticator.authenticate });
+  const jobs = createJobs({ db, clock, log, owner: ids('node_'), jobs: recurringJobs(db, clock), onRun: metrics.job });
+  const state = { draining: false };
+  const handler = createHandler(config, api, db, metrics, state);
+  metrics.gauge('linktrail_requests_in_flight', 'API requests under way.', api.inFlight);
+  metrics.gauge('linktrail_writes_waiting', 'Writes waiting for the store.', () => db.stats().waitingWrites);
+  let listener: Listener | undefined;
+  let closing: Promise<void> | undefined;
+
+  async function shutDown(): Promise<void> {
+    state.draining = true;
+    await listener?.close(config.drainMs);
+    await jobs.stop();
+    await authenticator.flush();
+    await db.close();
+    lock.release();
+  }
+
+  return {
+    config,
+    clock,
+    log,
+    db,
+    services,
+    api,
+    jobs,
+    metrics,
+    handler,
+    async listen() {
+      listener = await openPort(config, handler, metrics, log);
+      metrics.gauge('linktrail_connections', 'Open connections.', listener.connections);
+      jobs.start();
+      return listener;
+    },
+    close() {
+      closing ??= shutDown();
+      return closing;
+    },
+  };
+}
+
+interface ServiceParts {
+  db: Database;
+  clock: Clock;
+  ids: Ids;
+  tokenStore: ReturnType<typeof createTokenStore>;
+}
+
+function createServices({ db, clock, ids, tokenStore }: ServiceParts): Services {
+  const users = createUsers({ store: createUserStore(db), clock, ids });
+  const tokens = createTokens({ db, store: tokenStore, users, clock, ids });
+  const workspaces = createWorkspaces({ db, store: createWorkspaceStore(db), users, clock, ids });
+  const tags = createTags({ db, store: createTagStore(db), workspaces, clock, ids });
+  return { clock, users, tokens, workspaces, tags };
+}
+
+interface HttpParts {
+  options: AppOptions & { clock: Clock; log: Log };
+  db: Database;
+  services: Services;
+  ids: Ids;
+  metrics: Metrics;
+  authenticate: ReturnType<typeof createAuthenticator>['authenticate'];
+}
+
+function createHttpApi({ options, db, services, ids, metrics, authenticate }: HttpParts): Api {
+  const { config, clock, log } = options;
+  const operations = allOperations(services);
+  const run = createPipeline({
+    authenticate,
+    take: createRateLimit({ counter: memoryRateCounter(), clock }),
+    runOnce: createIdempotency({
+      store: createAnswerStore({ db, clock }),
+      waitMs: IDEMPOTENCY_WAIT_MS,
+      refusal: (error) =>
+        error instanceof AppError && error.status < 500
+          ? { status: error.status, body: JSON.stringify(problem(error, config.publicUrl)) }
+          : undefined,
+    }),
+    bodyLimitBytes: config.bodyLimitBytes,
+    checkAnswers: options.checkAnswers ?? false,
+  });
+  return createApi({
+    operations,
+    run,
+    documents: referenceDocuments(operations),
+    clock,
+    ids,
+    log,
+    describeFailure: describeStoreFailure,
+    observe: metrics.request,
+    maxInFlight: config.maxInFlight,
+    onShed: metrics.shed,
+  });
+}
+
+function createHandler(config: Config, api: Api, db: Database, metrics: Metrics, state: { draining: boolean }) {
+  const parts: HealthPart[] = [
+    { name: 'database', check: () => db.ping() },
+    { name: 'disk', check: () => checkWritable(config.dataDir) },
+    {
+      name: 'process',
+      check: () => (state.draining ? Promise.reject(new Error('shutting down')) : Promise.resolve()),
+    },
+  ];
+  const json = (status: number, body: unknown): SystemPage => ({
+    status,
+    contentType: 'application/json',
+    body: JSON.stringify(body),
+  });
+  const system = new Map<string, () => Promise<SystemPage>>([
+    ['/health/live', async () => json(200, { status: 'ok' })],
+    [
+      '/health/ready',
+      async () => {
+        const report = await readiness(parts, READY_TIMEOUT_MS);
+        return json(report.ready ? 200 : 503, { status: report.ready ? 'ok' : 'unavailable', ...report.parts });
+      },
+    ],
+    ['/metrics', async () => ({ status: 200, contentType: metrics.contentType, body: await metrics.text() })],
+  ]);
+  return createRequestHandler({
+    api,
+    peers: createPeers({ trustedProxies: config.trustedProxies }),
+    hosts: createHosts(config),
+    visit: noSuchLink,
+    system,
+    publicUrl: config.publicUrl,
+  });
+}
+
+async function checkWritable(dataDir: string): Promise<void> {
+  const probe = join(dataDir, `.probe-${process.pid}`);
+  await writeFile(probe, 'ok');
+  await rm(probe, { force: true });
+}
+
+function noSuchLink(_request: IncomingMessage, response: ServerResponse): void {
+  const body = '<!doctype html><html lang="en"><meta charset="utf-8"><title>Not found</title><p>There is no such link.</p></html>';
+  response.writeHead(404, {
+    'Content-Type': 'text/html; charset=utf-8',
+    'Content-Length': Buffer.byteLength(body),
+    'Content-Security-Policy': "default-src 'none'",
+    'X-Robots-Tag': 'noindex',
+  });
+  response.end(body);
+}
+
+function recurringJobs(db: Database, clock: Clock): Job[] {
+  return [
+    {
+      name: 'prune-answers',
+      everyMs: HOUR_MS,
+      run: async () => {
+        await pruneAnswers(db, clock.now() - KEEP_ANSWERS_MS);
+      },
+    },
+    {
+      name: 'prune-outbox',
+      everyMs: HOUR_MS,
+      run: async () => {
+        await pruneOutbox(db, clock.now() - KEEP_OUTBOX_MS);
+      },
+    },
+  ];
+}
+
+function openPort(config: Config, handler: App['handler'], metrics: Metrics, log: Log): Promise<Listener> {
+  const names = [config.defaultDomain, new URL(config.publicUrl).host].map((host) => host.replace(/:\d+$/, ''));
+  return listen({
+    host: config.host,
+    port: config.port,
+    certificate:
+      config.tlsCert && config.tlsKey
+        ? fileCertificate(config.tlsCert, config.tlsKey)
+        : selfSignedCertificate(config.dataDir, [...new Set(names)]),
+    handler,
+    errorBody: (code, message) => JSON.stringify(problem(new AppError(code, message), config.publicUrl)),
+    limits: { maxConnections: config.maxConnections },
+    onRefused: metrics.refusedConnection,
+    onError: (error) => log.error({ error: String(error) }, 'network'),
+  });
+}

@@ -1,0 +1,204 @@
+// The operational store, the same on SQLite and PostgreSQL. One transaction is one call of write(): everything
+// in it commits or nothing does, calls inside it join it, and `query` anywhere below it is that transaction.
+// A statement that fails inside a transaction fails the whole of it, even when the error was caught.
+import { AsyncLocalStorage } from 'node:async_hooks';
+import {
+  type CompiledQuery,
+  type ConnectionProvider,
+  type DatabaseConnection,
+  DefaultQueryExecutor,
+  Kysely,
+  type QueryResult,
+  sql,
+} from 'kysely';
+import type { Log } from '../kernel/log.ts';
+import type { Engine } from './engine.ts';
+import { createPostgresEngine, type PostgresOptions } from './postgres.ts';
+import type { Schema } from './schema.ts';
+import { createSqliteEngine, type SqliteOptions } from './sqlite-engine.ts';
+import { findStoreError, StoreError, type StoreFailure } from './store-error.ts';
+
+export { StoreBusyError } from './store-error.ts';
+
+export type Queries = Kysely<Schema>;
+
+export interface WriteOptions {
+  /** Longest wait for locks; after it the write fails with StoreBusyError. Ignored when it joins another. */
+  waitMs?: number;
+}
+
+export interface Database {
+  readonly engine: Engine['name'];
+  /** Inside write() (anywhere down the async call chain) it is that transaction; elsewhere it sees the last committed state. */
+  readonly query: Queries;
+  /** Runs work in one transaction; inside another write() it joins it. May run work again after a deadlock. */
+  write<T>(work: (trx: Queries) => Promise<T>, options?: WriteOptions): Promise<T>;
+  /** Cheap; rejects when the store cannot be reached. */
+  ping(): Promise<void>;
+  stats(): { waitingWrites: number };
+  /** Waits for the writes under way; later ones are refused. */
+  close(): Promise<void>;
+}
+
+export interface DatabaseOptions {
+  /** `postgres://…`, or the path of an SQLite file. */
+  url: string;
+  log: Log;
+  sqlite?: SqliteOptions;
+  postgres?: PostgresOptions;
+}
+
+/** Opens the store and makes sure that it answers; it does not migrate. */
+export async function openDatabase({ url, log, sqlite, postgres }: DatabaseOptions): Promise<Database> {
+  const engine = /^postgres(ql)?:\/\//.test(url)
+    ? createPostgresEngine(url, postgres ?? {}, log)
+    : createSqliteEngine(url, sqlite ?? {}, log);
+  const db = createDatabase(engine);
+  try {
+    await db.ping();
+  } catch (error) {
+    await engine.close().catch(() => {});
+    throw error;
+  }
+  return db;
+}
+
+interface TransactionState {
+  over: boolean;
+  /** The first thing that failed in it: after that it can only be rolled back. */
+  failure: { error: unknown } | undefined;
+}
+
+/** The transaction that the code down the call chain runs in. */
+interface Ambient {
+  trx: Queries;
+  state: TransactionState;
+}
+
+const ATTEMPTS = 4;
+
+export function createDatabase(engine: Engine): Database {
+  const ambient = new AsyncLocalStorage<Ambient>();
+  const queriesOn = createQueries(engine);
+  const plain = queriesOn(engine.connection);
+  const underWay = new Set<Promise<unknown>>();
+  let closed: Promise<void> | undefined;
+
+  function current(): Ambient | undefined {
+    const store = ambient.getStore();
+    // Work that was started inside a transaction and outlives it goes on outside of it.
+    return store?.state.over ? undefined : store;
+  }
+
+  async function write<T>(work: (trx: Queries) => Promise<T>, options: WriteOptions = {}): Promise<T> {
+    const outer = current();
+    if (outer) return join(outer, work);
+    if (closed) throw new StoreError('closed', 'The database is closed');
+    const running = withRetries(() => runOnce(work, options));
+    underWay.add(running);
+    return running.finally(() => underWay.delete(running));
+  }
+
+  async function runOnce<T>(work: (trx: Queries) => Promise<T>, options: WriteOptions): Promise<T> {
+    const transaction = await engine.begin(options);
+    const state: TransactionState = { over: false, failure: undefined };
+    const trx = queriesOn(watched(transaction.connection, state));
+    let result: T;
+    try {
+      result = await ambient.run({ trx, state }, () => work(trx));
+      if (state.failure) throw state.failure.error;
+    } catch (error) {
+      state.over = true;
+      // A rollback fails only with the connection, and then the engine rolls back by itself.
+      await transaction.rollback().catch(() => {});
+      throw error;
+    }
+    state.over = true;
+    await transaction.commit();
+    return result;
+  }
+
+  return {
+    engine: engine.name,
+    get query() {
+      return current()?.trx ?? plain;
+    },
+    write,
+    async ping() {
+      await sql`select 1`.execute(plain);
+    },
+    stats: () => ({ waitingWrites: engine.waitingWrites }),
+    close() {
+      closed ??= Promise.allSettled(underWay).then(() => engine.close());
+      return closed;
+    },
+  };
+}
+
+async function join<T>(outer: Ambient, work: (trx: Queries) => Promise<T>): Promise<T> {
+  try {
+    return await work(outer.trx);
+  } catch (error) {
+    // Half of the inner work may be done: the outer one must not commit it by catching the error.
+    outer.state.failure ??= { error };
+    throw error;
+  }
+}
+
+function watched(connection: DatabaseConnection, state: TransactionState): DatabaseConnection {
+  return {
+    ...connection,
+    async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+      if (state.failure) throw state.failure.error;
+      try {
+        return await connection.executeQuery<R>(query);
+      } catch (error) {
+        state.failure ??= { error };
+        throw error;
+      }
+    },
+  };
+}
+
+async function withRetries<T>(run: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await run();
+    } catch (error) {
+      if (attempt === ATTEMPTS || findStoreError(error)?.failure !== 'conflict') throw error;
+    }
+  }
+}
+
+/** Kysely over a given connection: what it needs apart from that is made once. */
+function createQueries({ dialect }: Engine): (connection: DatabaseConnection) => Queries {
+  const compiler = dialect.createQueryCompiler();
+  const adapter = dialect.createAdapter();
+  const driver = dialect.createDriver();
+  const config = { dialect };
+  return (connection) => {
+    const provider: ConnectionProvider = { provideConnection: (consumer) => consumer(connection) };
+    const executor = new DefaultQueryExecutor(compiler, adapter, provider);
+    return new Kysely<Schema>({ config, dialect, driver, executor });
+  };
+}
+
+export function isUniqueViolation(error: unknown): boolean {
+  return findStoreError(error)?.failure === 'unique';
+}
+
+const PUBLIC_TEXT: Partial<Record<StoreFailure, string>> = {
+  busy: 'The database is busy.',
+  conflict: 'The database is busy.',
+  full: 'The database is full.',
+  unreachable: 'The database cannot be reached.',
+  readonly: 'The database cannot be written to.',
+  damaged: 'The database is damaged.',
+  closed: 'The database is closed.',
+};
+
+/** A short public text for failures that are the store's own and not the caller's. */
+export function describeStoreFailure(error: unknown): string | undefined {
+  const failure = findStoreError(error)?.failure;
+  return failure && PUBLIC_TEXT[failure];
+}

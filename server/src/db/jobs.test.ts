@@ -1,0 +1,4 @@
+import { eachDatabase } from '../testing/databases.ts';
+import { jobsContract } from './jobs.contract.ts';
+
+eachDatabase('Jobs', jobsContract);

@@ -1,0 +1,4 @@
+import { eachDatabase } from '../testing/databases.ts';
+import { migrationContract } from './migrate.contract.ts';
+
+eachDatabase('Migrations', migrationContract);

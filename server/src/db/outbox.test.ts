@@ -1,0 +1,4 @@
+import { eachDatabase } from '../testing/databases.ts';
+import { outboxContract } from './outbox.contract.ts';
+
+eachDatabase('Outbox', outboxContract);

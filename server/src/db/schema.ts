@@ -1,0 +1,221 @@
+// The tables as Kysely sees them, the same on every engine: text ids, integer milliseconds, 0/1 flags,
+// JSON as text, names that compare without case stored a second time in folded form.
+import type { Generated } from 'kysely';
+
+export interface Schema {
+  user: UserTable;
+  workspace: WorkspaceTable;
+  member: MemberTable;
+  token: TokenTable;
+  tag: TagTable;
+  domain: DomainTable;
+  folder: FolderTable;
+  folder_user: FolderUserTable;
+  link: LinkTable;
+  link_tag: LinkTagTable;
+  outbox: OutboxTable;
+  job: JobTable;
+  idempotency: IdempotencyTable;
+}
+
+export interface UserTable {
+  id: string;
+  name: string | null;
+  email: string | null;
+  image: string | null;
+  is_machine: number;
+  created_at: number;
+  updated_at: number;
+}
+
+/** Limits that are null are not applied; `usage` counts are kept whether or not a limit is set. */
+export interface WorkspaceTable {
+  id: string;
+  name: string;
+  slug: string;
+  logo: string | null;
+  plan: string;
+  default_product: string;
+  default_program_id: string | null;
+  invite_code: string | null;
+  publishable_key: string | null;
+  conversion_enabled: number;
+  webhook_enabled: number;
+  allowed_hostnames: string;
+  /** JSON object: limit name → number, only those an operator set. */
+  limits: string;
+  events_usage: number;
+  links_usage: number;
+  payouts_usage: number;
+  total_links: number;
+  total_clicks: number;
+  created_at: number;
+  updated_at: number;
+}
+
+export interface MemberTable {
+  user_id: string;
+  workspace_id: string;
+  role: string;
+  default_folder_id: string | null;
+  created_at: number;
+  updated_at: number;
+}
+
+export interface TokenTable {
+  id: string;
+  name: string;
+  hashed_key: string;
+  partial_key: string;
+  /** Space-joined; null means the full rights of the role. */
+  scopes: string | null;
+  expires_at: number | null;
+  last_used_at: number | null;
+  user_id: string;
+  workspace_id: string;
+  created_at: number;
+  updated_at: number;
+}
+
+export interface TagTable {
+  id: string;
+  workspace_id: string;
+  name: string;
+  name_folded: string;
+  color: string;
+  created_at: number;
+  updated_at: number;
+}
+
+export interface DomainTable {
+  id: string;
+  workspace_id: string;
+  slug: string;
+  is_primary: number;
+  verified: number;
+  verified_checked_at: number | null;
+  /** What the owner puts into the domain's TXT record. */
+  verification_code: string;
+  archived: number;
+  case_sensitive: number;
+  placeholder: string | null;
+  expired_url: string | null;
+  not_found_url: string | null;
+  logo: string | null;
+  asset_links: string | null;
+  apple_app_site_association: string | null;
+  deepview_data: string | null;
+  created_at: number;
+  updated_at: number;
+}
+
+export interface FolderTable {
+  id: string;
+  workspace_id: string;
+  name: string;
+  name_folded: string;
+  description: string | null;
+  type: string;
+  access_level: string | null;
+  created_at: number;
+  updated_at: number;
+}
+
+export interface FolderUserTable {
+  folder_id: string;
+  user_id: string;
+  role: string;
+  created_at: number;
+  updated_at: number;
+}
+
+export interface LinkTable {
+  /** Order of insertion; never shown. */
+  seq: Generated<number>;
+  id: string;
+  workspace_id: string;
+  domain: string;
+  key: string;
+  /** The key as visits look it up: folded, unless the domain tells case apart. */
+  lookup_key: string;
+  url: string;
+  /** Short hash of the destination, to find links by it without indexing long addresses. */
+  url_hash: string;
+  external_id: string | null;
+  tenant_id: string | null;
+  program_id: string | null;
+  partner_id: string | null;
+  folder_id: string | null;
+  user_id: string | null;
+  track_conversion: number;
+  archived: number;
+  proxy: number;
+  rewrite: number;
+  do_index: number;
+  public_stats: number;
+  expires_at: number | null;
+  expired_url: string | null;
+  disabled_at: number | null;
+  banned_at: number | null;
+  password: string | null;
+  title: string | null;
+  description: string | null;
+  image: string | null;
+  video: string | null;
+  ios: string | null;
+  android: string | null;
+  geo: string | null;
+  comments: string | null;
+  utm_source: string | null;
+  utm_medium: string | null;
+  utm_campaign: string | null;
+  utm_term: string | null;
+  utm_content: string | null;
+  test_variants: string | null;
+  test_started_at: number | null;
+  test_completed_at: number | null;
+  clicks: number;
+  leads: number;
+  conversions: number;
+  sales: number;
+  sale_amount: number;
+  /** 0: never. A number, so that lists can be sorted by it. */
+  last_clicked_at: number;
+  created_at: number;
+  updated_at: number;
+}
+
+export interface LinkTagTable {
+  link_id: string;
+  tag_id: string;
+  position: number;
+}
+
+export interface OutboxTable {
+  id: Generated<number>;
+  workspace_id: string;
+  type: string;
+  payload: string;
+  created_at: number;
+}
+
+export interface JobTable {
+  name: string;
+  next_run_at: number;
+  lease_owner: string | null;
+  lease_until: number | null;
+  last_run_at: number | null;
+  last_error: string | null;
+}
+
+/** One row per (scope, key): the answer that a repeat of the request gets. */
+export interface IdempotencyTable {
+  scope: string;
+  key: string;
+  fingerprint: string;
+  /** Null while the first request runs (only ever seen inside its own transaction). */
+  status: number | null;
+  /** Null also when the answer holds a secret, which is never stored. */
+  body: string | null;
+  created_at: number;
+}

@@ -1,0 +1,215 @@
+// The API as a web application: routes of all operations, the error envelope around whatever happens, one
+// log line and one measurement per request. Only this file and server.ts know the web framework.
+import type { IncomingMessage } from 'node:http';
+import { type Context, Hono } from 'hono';
+import type { Clock } from '../kernel/clock.ts';
+import { AppError } from '../kernel/errors.ts';
+import type { Ids } from '../kernel/ids.ts';
+import type { Log } from '../kernel/log.ts';
+import type { Operation } from './operation.ts';
+import type { Peer } from './peer.ts';
+import type { Incoming, Outgoing, RunOperation, Trace } from './pipeline.ts';
+import { problem } from './problem.ts';
+
+/** What the network edge knows about a request beside the request itself. */
+export interface Edge {
+  readonly peer: Peer;
+  readonly incoming?: IncomingMessage;
+}
+
+type Env = { Bindings: Edge };
+
+export interface ApiParts {
+  readonly operations: readonly Operation[];
+  readonly run: RunOperation;
+  /** Other things under the API's address: documents and pages. */
+  readonly documents: readonly Document[];
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+  /** Public text for failures of the stores; undefined for anything unexpected. */
+  readonly describeFailure: (error: unknown) => string | undefined;
+  readonly observe: (operationId: string, status: number, durationMs: number) => void;
+  readonly maxInFlight: number;
+  readonly onShed: () => void;
+}
+
+export interface Document {
+  readonly path: string;
+  readonly contentType: string;
+  readonly headers?: Record<string, string>;
+  readonly body: (origin: string) => string | Uint8Array<ArrayBuffer>;
+}
+
+export interface Api {
+  /** Answers one request whose path lies under the API's base. */
+  fetch(request: Request, edge: Edge): Promise<Response>;
+  inFlight(): number;
+}
+
+export const API_BASE = '/api';
+
+const UNEXPECTED = 'Something went wrong on our side. The request id is in the header X-Request-Id.';
+
+export function createApi(parts: ApiParts): Api {
+  const app = new Hono<Env>().basePath(API_BASE);
+  let inFlight = 0;
+  for (const document of parts.documents) app.get(document.path, (context) => serveDocument(document, context));
+  const methods = new Map<string, Set<string>>();
+  const cors = new Map<string, 'GET' | 'POST'>();
+  for (const operation of parts.operations) {
+    const path = operation.path.replaceAll(/\{(\w+)\}/g, ':$1');
+    const all = [operation.method, ...(operation.aliases ?? [])];
+    app.on(all, path, (context) => runRequest(parts, operation, context));
+    methods.set(path, new Set([...(methods.get(path) ?? []), ...all]));
+    if (operation.cors) cors.set(path, operation.cors);
+  }
+  for (const document of parts.documents) methods.set(document.path, new Set(['GET']));
+  for (const [path, allowed] of methods) {
+    app.all(path, (context) => otherMethod(parts, context, allowed, cors.get(path)));
+  }
+  app.all('*', (context) => refuse(parts, context, new AppError('not_found', `There is nothing at ${context.req.path}.`)));
+  app.onError((error, context) => refuse(parts, context, error));
+
+  return {
+    inFlight: () => inFlight,
+    async fetch(request, edge) {
+      if (inFlight >= parts.maxInFlight) return shed(parts, edge);
+      inFlight += 1;
+      try {
+        return await app.fetch(request, edge);
+      } finally {
+        inFlight -= 1;
+      }
+    },
+  };
+}
+
+function serveDocument(document: Document, context: Context<Env>): Response {
+  return new Response(document.body(context.env.peer.origin), {
+    headers: { 'Content-Type': document.contentType, ...document.headers },
+  });
+}
+
+async function runRequest(parts: ApiParts, operation: Operation, context: Context<Env>): Promise<Response> {
+  const started = performance.now();
+  const headers = corsHeaders(operation.cors);
+  const trace: Trace = {};
+  const incoming = incomingOf(parts, context);
+  let outgoing: Outgoing;
+  try {
+    outgoing = await parts.run(operation, incoming, headers, trace);
+  } catch (error) {
+    outgoing = failure(parts, error, incoming.facts.id, context.env.peer.origin, headers);
+  }
+  const durationMs = performance.now() - started;
+  parts.observe(operation.id, outgoing.status, durationMs);
+  logRequest(parts, context, outgoing.status, { operation: operation.id, requestId: incoming.facts.id, durationMs, trace });
+  return answer(outgoing, incoming.facts.id);
+}
+
+function incomingOf(parts: ApiParts, context: Context<Env>): Incoming {
+  const { peer, incoming } = context.env;
+  const mark = context.req.url.indexOf('?');
+  return {
+    method: context.req.method,
+    path: context.req.path,
+    search: mark === -1 ? '' : context.req.url.slice(mark),
+    params: context.req.param() as Record<string, string>,
+    header: (name) => context.req.header(name),
+    body: incoming ?? context.req.raw.body,
+    facts: { id: parts.ids('req_'), origin: peer.origin, ip: peer.ip },
+  };
+}
+
+/** Turns whatever was thrown into its answer; only what nobody foresaw is logged as an error. */
+function failure(
+  parts: ApiParts,
+  error: unknown,
+  requestId: string,
+  origin: string,
+  headers: [string, string][],
+): Outgoing {
+  const known = error instanceof AppError ? error : unforeseen(parts, error, requestId);
+  if (known.retryAfterSeconds !== undefined) headers.push(['Retry-After', String(known.retryAfterSeconds)]);
+  return { status: known.status, body: JSON.stringify(problem(known, origin)), headers };
+}
+
+function unforeseen(parts: ApiParts, error: unknown, requestId: string): AppError {
+  const described = parts.describeFailure(error);
+  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  parts.log.error({ requestId, error: text }, described ?? 'request failed');
+  return new AppError('internal_server_error', described ?? UNEXPECTED, { cause: error });
+}
+
+function answer(outgoing: Outgoing, requestId: string): Response {
+  const headers: [string, string][] = [
+    ['Content-Type', 'application/json'],
+    ['X-Request-Id', requestId],
+    ['Cache-Control', 'no-store'],
+    ...outgoing.headers,
+  ];
+  return new Response(outgoing.body, { status: outgoing.status, headers });
+}
+
+function refuse(parts: ApiParts, context: Context<Env>, error: unknown, headers: [string, string][] = []): Response {
+  const requestId = parts.ids('req_');
+  const outgoing = failure(parts, error, requestId, context.env.peer.origin, headers);
+  parts.observe('none', outgoing.status, 0);
+  logRequest(parts, context, outgoing.status, { operation: null, requestId, durationMs: 0, trace: {} });
+  return answer(outgoing, requestId);
+}
+
+function otherMethod(
+  parts: ApiParts,
+  context: Context<Env>,
+  allowed: Set<string>,
+  cors: 'GET' | 'POST' | undefined,
+): Response {
+  const methods = new Set([...allowed, ...(allowed.has('GET') ? ['HEAD'] : []), 'OPTIONS']);
+  const allow: [string, string][] = [['Allow', [...methods].join(', ')], ...corsHeaders(cors)];
+  if (context.req.method === 'OPTIONS') return new Response(null, { status: 204, headers: allow });
+  const text = `${context.req.method} is not possible at ${context.req.path}.`;
+  return refuse(parts, context, new AppError('not_found', text), allow);
+}
+
+function corsHeaders(method: 'GET' | 'POST' | undefined): [string, string][] {
+  if (!method) return [];
+  return [
+    ['Access-Control-Allow-Origin', '*'],
+    ['Access-Control-Allow-Methods', `${method}, OPTIONS`],
+    ['Access-Control-Allow-Headers', 'Content-Type, Authorization'],
+  ];
+}
+
+function shed(parts: ApiParts, edge: Edge): Response {
+  parts.onShed();
+  const error = new AppError('rate_limit_exceeded', 'The server is at its limit. Try again in a second.', {
+    retryAfterSeconds: 1,
+  });
+  return answer(failure(parts, error, '', edge.peer.origin, []), parts.ids('req_'));
+}
+
+/** The query is left out on purpose: it may hold passwords and personal data. */
+function logRequest(
+  parts: ApiParts,
+  context: Context<Env>,
+  status: number,
+  facts: { operation: string | null; requestId: string; durationMs: number; trace: Trace },
+): void {
+  const { actor, replayed } = facts.trace;
+  parts.log.info(
+    {
+      requestId: facts.requestId,
+      method: context.req.method,
+      path: context.req.path,
+      operation: facts.operation,
+      status,
+      durationMs: Math.round(facts.durationMs * 100) / 100,
+      ip: context.env.peer.ip,
+      ...(actor && { workspaceId: actor.workspaceId, keyId: actor.tokenId }),
+      ...(replayed && { replayed }),
+    },
+    'request',
+  );
+}

@@ -1,0 +1,126 @@
+// An API operation as a value: what it is called, who may call it, what goes in, what comes out, and the
+// function that does it. The router, the OpenAPI document and the authorisation test all read this one value.
+import { z } from 'zod';
+
+export const PLANS = ['free', 'pro', 'business', 'advanced', 'enterprise'] as const;
+export type Plan = (typeof PLANS)[number];
+
+export const ROLES = ['owner', 'member', 'viewer', 'billing'] as const;
+export type Role = (typeof ROLES)[number];
+
+export type Permission = `${string}.${'read' | 'write'}`;
+
+/** Who is calling: made by authentication, trusted everywhere after it. */
+export interface Actor {
+  readonly tokenId: string;
+  readonly userId: string;
+  readonly role: Role;
+  readonly permissions: ReadonlySet<string>;
+  readonly workspaceId: string;
+  readonly plan: Plan;
+  /** Requests per window that an operator set for this workspace; the plan's own numbers otherwise. */
+  readonly rates: { readonly perMinute?: number; readonly analyticsPerSecond?: number };
+}
+
+/** The right an operation asks for; every route line carries one. */
+export type Access =
+  | { readonly by: 'nobody' }
+  | {
+      readonly by: 'key';
+      readonly permission?: Permission;
+      readonly roles?: readonly Role[];
+      readonly plan?: Plan;
+    };
+
+export interface Call<P = unknown, Q = unknown, B = unknown> {
+  readonly params: P;
+  readonly query: Q;
+  readonly body: B;
+  readonly request: RequestFacts;
+}
+
+export interface RequestFacts {
+  readonly id: string;
+  /** Scheme and host the client used, for addresses in answers. */
+  readonly origin: string;
+  readonly ip: string;
+}
+
+type Schema = z.ZodType;
+type Shape = z.ZodObject;
+type Out<S> = S extends z.ZodType ? z.output<S> : undefined;
+
+export interface Definition<
+  A extends Access,
+  P extends Shape | undefined,
+  Q extends Shape | undefined,
+  B extends Schema | undefined,
+  R extends Schema,
+> {
+  /** The `operationId`. */
+  readonly id: string;
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Other methods that do the same, kept for older clients and left out of the document. */
+  readonly aliases?: readonly ('PUT' | 'PATCH')[];
+  readonly path: `/${string}`;
+  readonly group: string;
+  readonly summary: string;
+  readonly description?: string;
+  readonly access: A;
+  /** Which of the two request windows it counts against. */
+  readonly rate?: 'standard' | 'analytics';
+  readonly params?: P;
+  readonly query?: Q;
+  readonly body?: B;
+  readonly bodyLimitBytes?: number;
+  /** A call without a body counts as `{}`. */
+  readonly bodyOptional?: boolean;
+  readonly response: { readonly status: 200 | 201 | 202; readonly schema: R; readonly description: string };
+  /** Callable from any web page: the method that cross-origin callers may use. */
+  readonly cors?: 'GET' | 'POST';
+  /** The answer shows a secret once: it is never stored, so a repeat with the same Idempotency-Key is refused. */
+  readonly secret?: boolean;
+  /** Refusals that do not depend on the input and go before its errors. */
+  readonly before?: (actor: ActorOf<A>) => Promise<void>;
+  readonly run: (call: Call<Out<P>, Out<Q>, Out<B>>, actor: ActorOf<A>) => Promise<z.input<R>>;
+}
+
+type ActorOf<A> = A extends { by: 'key' } ? Actor : undefined;
+
+/** An operation with its types folded away, as the pipeline runs it. */
+export interface Operation
+  extends Omit<Definition<Access, Shape, Shape, Schema, Schema>, 'before' | 'run' | 'params' | 'query' | 'body'> {
+  readonly params: Shape | undefined;
+  readonly query: Shape | undefined;
+  readonly body: Schema | undefined;
+  readonly before: ((actor: Actor) => Promise<void>) | undefined;
+  readonly run: (call: Call, actor: Actor | undefined) => Promise<unknown>;
+}
+
+export function operation<
+  const A extends Access,
+  P extends Shape | undefined,
+  Q extends Shape | undefined,
+  B extends Schema | undefined,
+  R extends Schema,
+>(definition: Definition<A, P, Q, B, R>): Operation {
+  return {
+    ...definition,
+    params: definition.params,
+    query: definition.query,
+    body: definition.body,
+    before: definition.before as Operation['before'],
+    run: definition.run as Operation['run'],
+  };
+}
+
+export const requires = (permission: Permission, plan?: Plan): { by: 'key'; permission: Permission; plan?: Plan } =>
+  plan ? { by: 'key', permission, plan } : { by: 'key', permission };
+
+export function planIncludes(plan: Plan, minimum: Plan): boolean {
+  return PLANS.indexOf(plan) >= PLANS.indexOf(minimum);
+}
+
+export const idParams = (what: string) => z.object({ id: z.string().min(1).describe(`The id of the ${what}.`) });
+
+export const deletedId = z.object({ id: z.string().describe('The id of what was deleted.') });

@@ -1,0 +1,79 @@
+// Fixed request windows per key: how many requests a plan allows, and the counter in memory. Memory stays
+// bounded because a window's counts are forgotten when the next one begins.
+import type { Clock } from '../kernel/clock.ts';
+import type { Actor, Plan } from './operation.ts';
+
+const MINUTE_MS = 60_000;
+const SECOND_MS = 1_000;
+
+/** Requests per window; `analytics` is 0 where the plan has no analytics at all. */
+const RATES: Record<Plan, { perMinute: number; analyticsPerSecond: number }> = {
+  free: { perMinute: 60, analyticsPerSecond: 0 },
+  pro: { perMinute: 600, analyticsPerSecond: 2 },
+  business: { perMinute: 1_200, analyticsPerSecond: 4 },
+  advanced: { perMinute: 3_000, analyticsPerSecond: 8 },
+  enterprise: { perMinute: 100_000, analyticsPerSecond: 1_000 },
+};
+
+export interface RateWindow {
+  readonly name: 'standard' | 'analytics';
+  readonly limit: number;
+  readonly windowMs: number;
+}
+
+export interface RateState {
+  readonly allowed: boolean;
+  readonly limit: number;
+  readonly remaining: number;
+  readonly resetMs: number;
+  readonly nowMs: number;
+}
+
+/** The seam for counters that several nodes share. */
+export interface RateCounter {
+  /** Counts one request and returns how many the window has seen. */
+  count(bucket: string, window: number, windowMs: number): Promise<number> | number;
+}
+
+export function rateWindow(actor: Actor, kind: 'standard' | 'analytics'): RateWindow {
+  const rates = { ...RATES[actor.plan], ...actor.rates };
+  return kind === 'analytics' && rates.analyticsPerSecond > 0
+    ? { name: 'analytics', limit: rates.analyticsPerSecond, windowMs: SECOND_MS }
+    : { name: 'standard', limit: rates.perMinute, windowMs: MINUTE_MS };
+}
+
+export type TakeRequest = (bucket: string, window: RateWindow) => Promise<RateState>;
+
+export function createRateLimit({ counter, clock }: { counter: RateCounter; clock: Clock }): TakeRequest {
+  return async (bucket, { name, limit, windowMs }) => {
+    const nowMs = clock.now();
+    const window = Math.floor(nowMs / windowMs);
+    const seen = await counter.count(`${name}:${bucket}`, window, windowMs);
+    const resetMs = (window + 1) * windowMs;
+    return { allowed: seen <= limit, limit, remaining: Math.max(0, limit - seen), resetMs, nowMs };
+  };
+}
+
+export function memoryRateCounter(): RateCounter {
+  const windows = new Map<number, { window: number; counts: Map<string, number> }>();
+  return {
+    count(bucket, window, windowMs) {
+      let current = windows.get(windowMs);
+      if (current?.window !== window) {
+        current = { window, counts: new Map() };
+        windows.set(windowMs, current);
+      }
+      const seen = (current.counts.get(bucket) ?? 0) + 1;
+      current.counts.set(bucket, seen);
+      return seen;
+    },
+  };
+}
+
+export function rateHeaders(state: RateState): [string, string][] {
+  return [
+    ['X-RateLimit-Limit', String(state.limit)],
+    ['X-RateLimit-Remaining', String(state.remaining)],
+    ['X-RateLimit-Reset', String(Math.ceil(state.resetMs / 1000))],
+  ];
+}

@@ -1,0 +1,115 @@
+// Sends each request to its room: health and metrics, the API, or a visit to a short link. Keeps the HTTPS
+// rule: credentials are never read from plain HTTP that crossed a network.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { TLSSocket } from 'node:tls';
+import { getRequestListener } from '@hono/node-server';
+import { AppError } from '../kernel/errors.ts';
+import { API_BASE, type Api } from './api.ts';
+import type { Hosts } from './host.ts';
+import type { Peer, PeerRequest } from './peer.ts';
+import { problem } from './problem.ts';
+
+export type Visit = (request: IncomingMessage, response: ServerResponse, peer: Peer) => void;
+
+export interface SystemPage {
+  readonly status: number;
+  readonly contentType: string;
+  readonly body: string;
+}
+
+export interface ServerParts {
+  readonly api: Api;
+  readonly peers: (request: PeerRequest) => Peer;
+  readonly hosts: Hosts;
+  readonly visit: Visit;
+  /** Pages of the service's own hosts that need no encryption, by path. */
+  readonly system: ReadonlyMap<string, () => Promise<SystemPage>>;
+  /** Stands in for the origin of a request that names no host. */
+  readonly publicUrl: string;
+}
+
+type Respond = (request: IncomingMessage, response: ServerResponse) => void;
+
+export function createRequestHandler(parts: ServerParts): Respond {
+  const peerOf = new WeakMap<IncomingMessage, Peer>();
+  const api = getRequestListener(
+    (request, env) => {
+      const { incoming } = env as { incoming: IncomingMessage };
+      return parts.api.fetch(request, { peer: peerOf.get(incoming) as Peer, incoming });
+    },
+    { overrideGlobalObjects: false },
+  );
+  return (request, response) => {
+    const peer = peerFrom(parts, request);
+    const path = normalise(request);
+    const kind = parts.hosts.classify(peer.host);
+    const system = kind === 'domain' ? undefined : parts.system.get(path);
+    if (system) return sendSystem(system, request, response, peer);
+    if (kind === 'domain' || (kind !== 'api' && !isApiPath(path))) return visit(parts, request, response, peer);
+    if (!peer.secure) return refusePlain(response, peer);
+    if (!isApiPath(path)) request.url = `${API_BASE}${request.url}`;
+    // The framework builds an address from the Host header and trips over one that is not a host.
+    request.headers.host = peer.host || 'localhost';
+    peerOf.set(request, peer);
+    void api(request, response);
+  };
+}
+
+function peerFrom(parts: ServerParts, request: IncomingMessage): Peer {
+  const peer = parts.peers({
+    remoteAddress: request.socket.remoteAddress,
+    encrypted: (request.socket as TLSSocket).encrypted === true,
+    headers: request.headers,
+  });
+  return peer.origin ? peer : { ...peer, origin: parts.publicUrl };
+}
+
+/** Brings the request target into the form /path?query and returns its path. */
+function normalise(request: IncomingMessage): string {
+  const target = request.url ?? '/';
+  if (!target.startsWith('/')) {
+    const url = URL.canParse(target) ? new URL(target) : undefined;
+    request.url = url ? `${url.pathname}${url.search}` : '/';
+  }
+  const url = request.url as string;
+  const mark = url.indexOf('?');
+  return mark === -1 ? url : url.slice(0, mark);
+}
+
+function isApiPath(path: string): boolean {
+  return path === API_BASE || path.startsWith(`${API_BASE}/`);
+}
+
+function visit(parts: ServerParts, request: IncomingMessage, response: ServerResponse, peer: Peer): void {
+  if (peer.secure) return parts.visit(request, response, peer);
+  response.writeHead(308, { Location: `https://${peer.host}${request.url}` }).end();
+}
+
+function refusePlain(response: ServerResponse, peer: Peer): void {
+  const text = 'The API is served over HTTPS only. Use https:// with the same address.';
+  sendProblem(response, new AppError('forbidden', text), peer);
+}
+
+function sendProblem(response: ServerResponse, error: AppError, peer: Peer): void {
+  send(response, error.status, 'application/json', JSON.stringify(problem(error, peer.origin)));
+}
+
+function sendSystem(
+  page: () => Promise<SystemPage>,
+  request: IncomingMessage,
+  response: ServerResponse,
+  peer: Peer,
+): void {
+  if (request.method !== 'GET' && request.method !== 'HEAD') {
+    response.setHeader('Allow', 'GET, HEAD');
+    return sendProblem(response, new AppError('not_found', `${request.method} is not possible here.`), peer);
+  }
+  page().then(
+    ({ status, contentType, body }) => send(response, status, contentType, body),
+    () => send(response, 500, 'text/plain', 'unavailable'),
+  );
+}
+
+function send(response: ServerResponse, status: number, contentType: string, body: string): void {
+  response.writeHead(status, { 'Content-Type': contentType, 'Content-Length': Buffer.byteLength(body) }).end(body);
+}

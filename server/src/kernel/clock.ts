@@ -1,0 +1,30 @@
+// Time as a dependency: nothing outside kernel reads the system clock.
+
+export interface Clock {
+  /** Milliseconds since the epoch. */
+  now(): number;
+}
+
+export const systemClock: Clock = { now: () => Date.now() };
+
+export interface ManualClock extends Clock {
+  set(ms: number): void;
+  advance(ms: number): void;
+}
+
+export function manualClock(startMs: number): ManualClock {
+  let ms = startMs;
+  return {
+    now: () => ms,
+    set(to) {
+      ms = to;
+    },
+    advance(by) {
+      ms += by;
+    },
+  };
+}
+
+export function isoTime(ms: number): string {
+  return new Date(ms).toISOString();
+}

@@ -1,0 +1,65 @@
+// Identifiers and secrets. Ids are a prefix and 26 characters of Crockford base32 over 48 bits of time
+// and 80 random bits: unique, and in order of creation even when the clock is set back.
+import { createHash, randomBytes, randomInt, timingSafeEqual } from 'node:crypto';
+import type { Clock } from './clock.ts';
+
+const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const RANDOM_BITS = 80n;
+const RANDOM_END = 1n << RANDOM_BITS;
+
+export type Ids = (prefix: string) => string;
+
+export function createIds(clock: Clock): Ids {
+  let lastMs = 0;
+  let random = 0n;
+  return (prefix) => {
+    const now = clock.now();
+    if (now > lastMs) {
+      lastMs = now;
+      random = BigInt(`0x${randomBytes(10).toString('hex')}`);
+    } else {
+      // Same millisecond, or a clock set back: count up from the last id, so that order holds.
+      random += 1n + BigInt(randomInt(1 << 30));
+      if (random >= RANDOM_END) {
+        lastMs += 1;
+        random -= RANDOM_END;
+      }
+    }
+    return prefix + crockford((BigInt(lastMs) << RANDOM_BITS) | random);
+  };
+}
+
+function crockford(value: bigint): string {
+  let text = '';
+  let rest = value;
+  for (let i = 0; i < 26; i++) {
+    text = CROCKFORD[Number(rest & 31n)] + text;
+    rest >>= 5n;
+  }
+  return text;
+}
+
+/** Unpredictable text of letters and digits, for secrets and random keys. */
+export function randomText(length: number): string {
+  let text = '';
+  while (text.length < length) {
+    for (const byte of randomBytes(length * 2)) {
+      // 248 is the largest multiple of 62 in a byte: taking more would favour the first letters.
+      if (byte < 248 && text.length < length) text += BASE62[byte % 62];
+    }
+  }
+  return text;
+}
+
+export function pick<T>(items: readonly T[]): T {
+  return items[randomInt(items.length)] as T;
+}
+
+export function sha256Hex(text: string | Uint8Array): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
+export function sameSecret(a: string, b: string): boolean {
+  return timingSafeEqual(createHash('sha256').update(a).digest(), createHash('sha256').update(b).digest());
+}

@@ -1,0 +1,101 @@
+// The whole application in process, on real stores in a folder of its own, for tests that need no socket.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type App, openApp } from '../app.ts';
+import { readConfig } from '../config.ts';
+import type { Plan, Role } from '../http/operation.ts';
+import { type ManualClock, manualClock } from '../kernel/clock.ts';
+import { type Log, silentLog } from '../kernel/log.ts';
+
+export interface TestReply {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** The body as JSON; throws when it is none. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests read answers of every shape
+  readonly json: any;
+}
+
+export interface TestRequest {
+  readonly key?: string | undefined;
+  /** Sent as JSON; text and bytes are sent as they are. */
+  readonly body?: unknown;
+  readonly headers?: Record<string, string>;
+}
+
+/** A workspace of its own, so that tests do not see each other. */
+export interface TestWorkspace {
+  readonly id: string;
+  readonly slug: string;
+  readonly ownerId: string;
+  /** The owner's key without scopes. */
+  readonly key: string;
+  newKey(options?: { role?: Role; scopes?: string[]; expiresAt?: number; isMachine?: boolean }): Promise<string>;
+}
+
+export interface TestApp {
+  readonly app: App;
+  readonly clock: ManualClock;
+  request(method: string, path: string, options?: TestRequest): Promise<TestReply>;
+  workspace(plan?: Plan): Promise<TestWorkspace>;
+  close(): Promise<void>;
+}
+
+const START_MS = Date.UTC(2027, 0, 15, 10);
+
+export async function openTestApp(
+  options: { databaseUrl?: string; env?: Record<string, string>; log?: Log } = {},
+): Promise<TestApp> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'linktrail-'));
+  const clock = manualClock(START_MS);
+  const env = { LINKTRAIL_DATA_DIR: dataDir, LINKTRAIL_SQLITE_SYNC: 'normal', ...options.env };
+  const config = readConfig(options.databaseUrl?.startsWith('postgres') ? { ...env, DATABASE_URL: options.databaseUrl } : env);
+  const app = await openApp({ config, clock, log: options.log ?? silentLog, checkAnswers: true });
+  let count = 0;
+  return {
+    app,
+    clock,
+    request: (method, path, request = {}) => send(app, method, path, request),
+    async workspace(plan = 'enterprise') {
+      count += 1;
+      return makeWorkspace(app, `Test workspace ${count}`, plan);
+    },
+    async close() {
+      await app.close();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+async function send(app: App, method: string, path: string, { key, body, headers = {} }: TestRequest): Promise<TestReply> {
+  const raw = body === undefined || typeof body === 'string' || body instanceof Uint8Array;
+  const request = new Request(`http://localhost:3000/api${path}`, {
+    method,
+    headers: { ...(key !== undefined && { Authorization: `Bearer ${key}` }), ...headers },
+    ...(body !== undefined && { body: raw ? (body as string) : JSON.stringify(body) }),
+  });
+  const peer = { ip: '127.0.0.1', secure: true, host: 'localhost:3000', origin: 'http://localhost:3000' };
+  const response = await app.api.fetch(request, { peer });
+  const text = await response.text();
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    get json() {
+      return JSON.parse(text);
+    },
+  };
+}
+
+async function makeWorkspace({ services, db }: App, name: string, plan: Plan): Promise<TestWorkspace> {
+  const { workspaces, tokens, users } = services;
+  const { workspace, ownerId } = await workspaces.create({ name, plan });
+  const newKey: TestWorkspace['newKey'] = ({ role = 'owner', scopes = [], expiresAt, isMachine = false } = {}) =>
+    db.write(async () => {
+      const userId = role === 'owner' ? ownerId : await users.addMember(workspace.id, { name: role, role });
+      const request = { name: `${role} key`, scopes, isMachine, expiresAt: expiresAt ?? null };
+      return (await tokens.create({ userId, role, workspaceId: workspace.id }, request)).key;
+    });
+  return { id: workspace.id, slug: workspace.slug, ownerId, key: await newKey(), newKey };
+}

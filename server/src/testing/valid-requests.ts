@@ -1,0 +1,98 @@
+// A valid request for every operation, for tests that run over all of them: the resources that path
+// parameters name, and bodies and queries that are accepted. A new operation fails those tests until it is here.
+import type { Operation } from '../http/operation.ts';
+import type { TestApp, TestWorkspace } from './test-app.ts';
+
+interface Resource {
+  /** The path parameter. */
+  readonly id: string;
+  /** What the resource holds and nobody else may learn. */
+  readonly content: readonly string[];
+  /** The resource as its workspace sees it, without what any use of the workspace changes. */
+  snapshot(): Promise<string>;
+}
+
+type MakeResource = (t: TestApp, workspace: TestWorkspace) => Promise<Resource>;
+
+let made = 0;
+const unique = (what: string) => `${what} ${++made}`;
+
+/** By the path up to and including its parameter. */
+const RESOURCES: Readonly<Record<string, MakeResource>> = {
+  '/tags/{id}': async (t, { key }) => {
+    const name = unique('Hidden tag');
+    const { json } = await t.request('POST', '/tags', { key, body: { name, color: 'brown' } });
+    const snapshot = async () => (await t.request('GET', `/tags?ids=${json.id}`, { key })).text;
+    return { id: json.id, content: [name, 'brown'], snapshot };
+  },
+  '/workspaces/{idOrSlug}': async (t, { id, slug, key }) => {
+    const snapshot = async () => (await t.request('GET', `/workspaces/${id}`, { key })).text;
+    return { id, content: [slug, 'Test workspace'], snapshot };
+  },
+  '/tokens/{id}': async (t, { key }) => {
+    const name = unique('Hidden key');
+    const { token } = (await t.request('POST', '/tokens', { key, body: { name } })).json;
+    const listed = (await t.request('GET', '/tokens?sortBy=createdAt', { key })).json;
+    const { id } = listed.find((item: { name: string }) => item.name === name);
+    const snapshot = async () => (await t.request('GET', `/tokens/${id}`, { key })).text;
+    return { id, content: [name, token, token.slice(-4)], snapshot };
+  },
+};
+
+/** By operation id; each call gives a body that can be accepted again. */
+const BODIES: Readonly<Record<string, () => unknown>> = {
+  createTag: () => ({ name: unique('Tag'), color: 'green' }),
+  updateTag: () => ({ name: unique('Renamed tag'), color: 'red' }),
+  updateWorkspace: () => ({ name: 'Renamed', allowedHostnames: ['example.com'] }),
+  createToken: () => ({ name: unique('Key'), scopes: ['links.read'] }),
+  updateToken: () => ({ name: unique('Renamed key'), scopes: ['tags.read'] }),
+};
+
+/** By operation id, for operations that need a query. */
+const QUERIES: Readonly<Record<string, string>> = {};
+
+export interface ValidRequest {
+  readonly path: string;
+  /** The same with an id that no resource has; undefined when the path has no parameter. */
+  readonly unknownPath: string | undefined;
+  readonly body: unknown;
+  readonly resources: readonly Resource[];
+}
+
+/** What is missing here before the tests over all operations can run; empty when nothing is. */
+export function missingRequests(operations: readonly Operation[]): string[] {
+  return operations.flatMap((operation) => [
+    ...parameterPrefixes(operation.path)
+      .filter((prefix) => !RESOURCES[prefix])
+      .map((prefix) => `RESOURCES['${prefix}']: a function that makes the resource of ${operation.id}`),
+    ...(operation.body && !BODIES[operation.id] ? [`BODIES.${operation.id}: a function that returns a valid body`] : []),
+    ...(operation.query && !operation.query.safeParse({}).success && !QUERIES[operation.id]
+      ? [`QUERIES.${operation.id}: a valid query such as '?a=b'`]
+      : []),
+  ]);
+}
+
+/** A request that the owner of the workspace may make and that succeeds. */
+export async function validRequest(t: TestApp, workspace: TestWorkspace, operation: Operation): Promise<ValidRequest> {
+  let path: string = operation.path;
+  let unknownPath: string | undefined;
+  const resources: Resource[] = [];
+  for (const prefix of parameterPrefixes(operation.path)) {
+    const resource = await (RESOURCES[prefix] as MakeResource)(t, workspace);
+    const name = prefix.slice(prefix.lastIndexOf('{'));
+    unknownPath = path.replace(name, 'no-such-id');
+    path = path.replace(name, encodeURIComponent(resource.id));
+    resources.push(resource);
+  }
+  const query = QUERIES[operation.id] ?? '';
+  return {
+    path: `${path}${query}`,
+    unknownPath: unknownPath && `${unknownPath}${query}`,
+    body: BODIES[operation.id]?.(),
+    resources,
+  };
+}
+
+function parameterPrefixes(path: string): string[] {
+  return [...path.matchAll(/\{\w+\}/g)].map((match) => path.slice(0, match.index + match[0].length));
+}

@@ -1,0 +1,170 @@
+// Workspaces and their members over HTTP.
+import { z } from 'zod';
+import type { Users } from '../access/users.ts';
+import { type Operation, operation, PLANS, ROLES, requires } from '../http/operation.ts';
+import { listQuery } from '../http/pagination.ts';
+import { isoTime } from '../kernel/clock.ts';
+import {
+  ALLOWED_HOSTNAME,
+  type LimitName,
+  MAX_ALLOWED_HOSTNAMES,
+  PUBLISHABLE_KEY,
+  UNLIMITED,
+  type Workspace,
+} from './workspace.ts';
+import type { Workspaces } from './workspaces.ts';
+
+const workspaceSchema = z.object({
+  id: z.string(),
+  name: z.string(),
+  slug: z.string(),
+  logo: z.string().nullable(),
+  plan: z.enum(PLANS),
+  defaultProduct: z.enum(['links', 'program']),
+  defaultProgramId: z.string().nullable(),
+  conversionEnabled: z.boolean(),
+  webhookEnabled: z.boolean(),
+  allowedHostnames: z.array(z.string()),
+  publishableKey: z.string().nullable(),
+  usage: z.number().describe('Events recorded this month.'),
+  usageLimit: z.number(),
+  linksUsage: z.number().describe('Links created this month.'),
+  linksLimit: z.number(),
+  payoutsUsage: z.number(),
+  payoutsLimit: z.number(),
+  domainsLimit: z.number(),
+  tagsLimit: z.number(),
+  partnerTagsLimit: z.number(),
+  foldersLimit: z.number(),
+  groupsLimit: z.number(),
+  partnersLimit: z.number(),
+  usersLimit: z.number(),
+  totalLinks: z.number(),
+  totalClicks: z.number(),
+  createdAt: z.iso.datetime(),
+});
+
+const memberSchema = z.object({
+  id: z.string(),
+  name: z.string().nullable(),
+  email: z.string().nullable(),
+  image: z.string().nullable(),
+  role: z.enum(ROLES),
+  isMachine: z.boolean(),
+  createdAt: z.iso.datetime(),
+});
+
+const PARAMS = z.object({ idOrSlug: z.string().min(1).describe('The id or the slug of the workspace.') });
+
+const changeSchema = z.object({
+  name: z.string().trim().min(1).max(32).optional(),
+  slug: z.string().trim().min(3).max(48).optional().describe('Lower case; other characters become hyphens.'),
+  logo: z.url({ protocol: /^https?$/ }).max(2000).nullable().optional().describe('The address of an image.'),
+  defaultProduct: z.enum(['links', 'program']).optional(),
+  conversionEnabled: z.boolean().optional(),
+  allowedHostnames: z
+    .array(z.string().trim().toLowerCase().regex(ALLOWED_HOSTNAME, 'takes example.com, *.example.com or localhost'))
+    .max(MAX_ALLOWED_HOSTNAMES)
+    .optional()
+    .describe('Sites whose pages may track from the browser. Empty: all.'),
+  publishableKey: z
+    .string()
+    .regex(PUBLISHABLE_KEY, 'takes lt_pk_ and 16 to 64 letters, digits, _ or -')
+    .nullable()
+    .optional()
+    .describe('The key that pages may show; null removes it, a new one replaces it.'),
+});
+
+export function workspaceOperations({ workspaces, users }: { workspaces: Workspaces; users: Users }): Operation[] {
+  return [
+    operation({
+      id: 'getWorkspace',
+      method: 'GET',
+      path: '/workspaces/{idOrSlug}',
+      group: 'Workspaces',
+      summary: 'Retrieve the workspace',
+      access: requires('workspaces.read'),
+      params: PARAMS,
+      response: { status: 200, description: 'The workspace.', schema: workspaceSchema },
+      run: async ({ params }, actor) => present(await workspaces.getOwn(actor, params.idOrSlug)),
+    }),
+    operation({
+      id: 'updateWorkspace',
+      method: 'PATCH',
+      aliases: ['PUT'],
+      path: '/workspaces/{idOrSlug}',
+      group: 'Workspaces',
+      summary: 'Update the workspace',
+      description: 'Fields that are absent stay as they are.',
+      access: requires('workspaces.write'),
+      params: PARAMS,
+      body: changeSchema,
+      response: { status: 200, description: 'The workspace as it is now.', schema: workspaceSchema },
+      run: async ({ params, body }, actor) => {
+        const { name, slug, logo, defaultProduct, conversionEnabled, allowedHostnames, publishableKey } = body;
+        const change = { name, slug, logo, defaultProduct, conversionEnabled, allowedHostnames, publishableKey };
+        return present(await workspaces.update(actor, params.idOrSlug, given(change)));
+      },
+    }),
+    operation({
+      id: 'listWorkspaceUsers',
+      method: 'GET',
+      path: '/workspaces/{idOrSlug}/users',
+      group: 'Workspaces',
+      summary: 'List the members of the workspace',
+      access: requires('workspaces.read'),
+      params: PARAMS,
+      query: z.object({
+        search: z.string().trim().max(190).optional().describe('Part of the name or the e-mail address.'),
+        role: z.enum(ROLES).optional().describe('Only members with this role.'),
+        ...listQuery({ sortBy: ['createdAt', 'name', 'role'] }),
+      }),
+      response: { status: 200, description: 'The members.', schema: z.array(memberSchema) },
+      run: async ({ params, query }, actor) => {
+        const { id } = await workspaces.getOwn(actor, params.idOrSlug);
+        const members = await users.list(id, { search: query.search, role: query.role }, query);
+        return members.map((member) => ({ ...member, createdAt: isoTime(member.createdAt) }));
+      },
+    }),
+  ];
+}
+
+type Given<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
+
+/** Leaves out what was not sent, so that it stays unchanged. */
+function given<T extends object>(values: T): Given<T> {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Given<T>;
+}
+
+function present(workspace: Workspace): z.input<typeof workspaceSchema> {
+  const limit = (name: LimitName) => workspace.limits[name] ?? UNLIMITED;
+  return {
+    id: workspace.id,
+    name: workspace.name,
+    slug: workspace.slug,
+    logo: workspace.logo,
+    plan: workspace.plan,
+    defaultProduct: workspace.defaultProduct,
+    defaultProgramId: workspace.defaultProgramId,
+    conversionEnabled: workspace.conversionEnabled,
+    webhookEnabled: workspace.webhookEnabled,
+    allowedHostnames: [...workspace.allowedHostnames],
+    publishableKey: workspace.publishableKey,
+    usage: workspace.usage.events,
+    usageLimit: limit('events'),
+    linksUsage: workspace.usage.links,
+    linksLimit: limit('links'),
+    payoutsUsage: workspace.usage.payouts,
+    payoutsLimit: limit('payouts'),
+    domainsLimit: limit('domains'),
+    tagsLimit: limit('tags'),
+    partnerTagsLimit: limit('partnerTags'),
+    foldersLimit: limit('folders'),
+    groupsLimit: limit('groups'),
+    partnersLimit: limit('partners'),
+    usersLimit: limit('users'),
+    totalLinks: workspace.totalLinks,
+    totalClicks: workspace.totalClicks,
+    createdAt: isoTime(workspace.createdAt),
+  };
+}

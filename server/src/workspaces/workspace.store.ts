@@ -1,0 +1,119 @@
+// SQL for workspaces.
+import type { Updateable } from 'kysely';
+import type { Database } from '../db/database.ts';
+import { listPage, type PageRequest } from '../db/page.ts';
+import type { Schema } from '../db/schema.ts';
+import type { Plan } from '../http/operation.ts';
+import type { Limits, Workspace, WorkspaceChange } from './workspace.ts';
+
+export type WorkspaceSort = 'createdAt' | 'name';
+type Row = Schema['workspace'];
+
+export function createWorkspaceStore(db: Database) {
+  const find = async (column: 'id' | 'slug', value: string): Promise<Workspace | undefined> => {
+    const row = await db.query.selectFrom('workspace').selectAll().where(column, '=', value).executeTakeFirst();
+    return row && toWorkspace(row);
+  };
+
+  return {
+    findById: (id: string) => find('id', id),
+    findBySlug: (slug: string) => find('slug', slug),
+
+    async list(page: PageRequest<WorkspaceSort>): Promise<Workspace[]> {
+      const rows = await listPage(db.query.selectFrom('workspace').selectAll(), {
+        columns: { createdAt: 'created_at', name: 'name' },
+        createdAt: 'created_at',
+        id: 'id',
+      }, page);
+      return rows.map(toWorkspace);
+    },
+
+    async exists(): Promise<boolean> {
+      return (await db.query.selectFrom('workspace').select('id').limit(1).executeTakeFirst()) !== undefined;
+    },
+
+    async insert(workspace: Pick<Workspace, 'id' | 'name' | 'slug' | 'plan' | 'inviteCode'>, nowMs: number): Promise<void> {
+      await db.query
+        .insertInto('workspace')
+        .values({
+          id: workspace.id,
+          name: workspace.name,
+          slug: workspace.slug,
+          plan: workspace.plan,
+          invite_code: workspace.inviteCode,
+          logo: null,
+          default_product: 'links',
+          default_program_id: null,
+          publishable_key: null,
+          conversion_enabled: 0,
+          webhook_enabled: 0,
+          allowed_hostnames: '[]',
+          limits: '{}',
+          events_usage: 0,
+          links_usage: 0,
+          payouts_usage: 0,
+          total_links: 0,
+          total_clicks: 0,
+          created_at: nowMs,
+          updated_at: nowMs,
+        })
+        .execute();
+    },
+
+    async update(id: string, change: WorkspaceChange, nowMs: number): Promise<void> {
+      await db.query
+        .updateTable('workspace')
+        .set({ ...toColumns(change), updated_at: nowMs })
+        .where('id', '=', id)
+        .execute();
+    },
+
+    /** Makes other transactions that lock this workspace wait until this one ends. */
+    async lock(id: string): Promise<void> {
+      await db.query
+        .updateTable('workspace')
+        .set((eb) => ({ updated_at: eb.ref('updated_at') }))
+        .where('id', '=', id)
+        .execute();
+    },
+  };
+}
+
+export type WorkspaceStore = ReturnType<typeof createWorkspaceStore>;
+
+function toColumns(change: WorkspaceChange): Updateable<Row> {
+  const columns: Updateable<Row> = {};
+  if (change.name !== undefined) columns.name = change.name;
+  if (change.slug !== undefined) columns.slug = change.slug;
+  if (change.logo !== undefined) columns.logo = change.logo;
+  if (change.plan !== undefined) columns.plan = change.plan;
+  if (change.defaultProduct !== undefined) columns.default_product = change.defaultProduct;
+  if (change.conversionEnabled !== undefined) columns.conversion_enabled = change.conversionEnabled ? 1 : 0;
+  if (change.allowedHostnames !== undefined) columns.allowed_hostnames = JSON.stringify(change.allowedHostnames);
+  if (change.publishableKey !== undefined) columns.publishable_key = change.publishableKey;
+  if (change.limits !== undefined) columns.limits = JSON.stringify(change.limits);
+  return columns;
+}
+
+function toWorkspace(row: Row): Workspace {
+  return {
+    id: row.id,
+    name: row.name,
+    slug: row.slug,
+    logo: row.logo,
+    plan: row.plan as Plan,
+    defaultProduct: row.default_product === 'program' ? 'program' : 'links',
+    defaultProgramId: row.default_program_id,
+    inviteCode: row.invite_code,
+    publishableKey: row.publishable_key,
+    conversionEnabled: row.conversion_enabled === 1,
+    webhookEnabled: row.webhook_enabled === 1,
+    allowedHostnames: JSON.parse(row.allowed_hostnames) as string[],
+    limits: JSON.parse(row.limits) as Limits,
+    usage: { events: row.events_usage, links: row.links_usage, payouts: row.payouts_usage },
+    totalLinks: row.total_links,
+    totalClicks: row.total_clicks,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}

@@ -1,0 +1,124 @@
+// Workspaces: made by the operator, read and changed by their members, and the place where limits are kept.
+import type { Users } from '../access/users.ts';
+import { type Database, isUniqueViolation } from '../db/database.ts';
+import type { PageRequest } from '../db/page.ts';
+import { type Actor, type Plan, planIncludes } from '../http/operation.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { AppError, invalid } from '../kernel/errors.ts';
+import { type Ids, randomText } from '../kernel/ids.ts';
+import { isReservedSlug, type LimitName, slugify, type Workspace, type WorkspaceChange } from './workspace.ts';
+import type { WorkspaceSort, WorkspaceStore } from './workspace.store.ts';
+
+export interface WorkspacesParts {
+  readonly db: Database;
+  readonly store: WorkspaceStore;
+  readonly users: Users;
+  readonly clock: Clock;
+  readonly ids: Ids;
+}
+
+export function createWorkspaces({ db, store, users, clock, ids }: WorkspacesParts) {
+  async function find(ref: string): Promise<Workspace | undefined> {
+    return (await store.findById(ref)) ?? (await store.findBySlug(ref.toLowerCase()));
+  }
+
+  async function get(ref: string): Promise<Workspace> {
+    const workspace = await find(ref);
+    if (!workspace) throw new AppError('not_found', `There is no workspace ${ref}.`);
+    return workspace;
+  }
+
+  async function getOwn(actor: Actor, ref: string): Promise<Workspace> {
+    const workspace = await get(ref);
+    if (workspace.id !== actor.workspaceId) {
+      throw new AppError('forbidden', 'This key belongs to another workspace.');
+    }
+    return workspace;
+  }
+
+  async function change(id: string, values: WorkspaceChange): Promise<Workspace> {
+    try {
+      await store.update(id, values, clock.now());
+    } catch (error) {
+      if (!isUniqueViolation(error)) throw error;
+      const field = values.publishableKey ? 'publishableKey' : 'slug';
+      throw new AppError('conflict', `Another workspace has this ${field}.`, { cause: error });
+    }
+    return get(id);
+  }
+
+  /** Refuses when the count has reached the workspace's limit. */
+  async function assertBelow(name: LimitName, workspaceId: string, count: () => Promise<number>): Promise<void> {
+    const limit = (await get(workspaceId)).limits[name];
+    if (limit !== undefined && (await count()) >= limit) {
+      throw new AppError('forbidden', `This workspace is limited to ${limit} ${name}.`);
+    }
+  }
+
+  return {
+    get,
+    getOwn,
+    list: (page: PageRequest<WorkspaceSort>): Promise<Workspace[]> => store.list(page),
+    exists: (): Promise<boolean> => store.exists(),
+
+    /** A workspace and the user that owns it. */
+    create(request: { name: string; slug?: string | undefined; plan: Plan; ownerName?: string | undefined }) {
+      return db.write(async () => {
+        const slug = checkedSlug(request.slug ?? request.name);
+        const nowMs = clock.now();
+        const workspace = { id: ids('ws_'), name: request.name, slug, plan: request.plan, inviteCode: randomText(24) };
+        try {
+          await store.insert(workspace, nowMs);
+        } catch (error) {
+          if (!isUniqueViolation(error)) throw error;
+          throw new AppError('conflict', `Another workspace has the slug ${slug}.`, { cause: error });
+        }
+        const ownerId = await users.addMember(workspace.id, { name: request.ownerName ?? 'Owner', role: 'owner' });
+        return { workspace: await get(workspace.id), ownerId };
+      });
+    },
+
+    update(actor: Actor, ref: string, values: WorkspaceChange): Promise<Workspace> {
+      return db.write(async () => {
+        const { id } = await getOwn(actor, ref);
+        if (values.conversionEnabled && !planIncludes(actor.plan, 'business')) {
+          throw new AppError('forbidden', `conversionEnabled needs the plan business or higher; yours is ${actor.plan}.`);
+        }
+        const slug = values.slug === undefined ? {} : { slug: checkedSlug(values.slug) };
+        return change(id, { ...values, ...slug });
+      });
+    },
+
+    setPlan(ref: string, plan: Plan): Promise<Workspace> {
+      return db.write(async () => change((await get(ref)).id, { plan }));
+    },
+
+    /** Null takes the limit away. */
+    setLimit(ref: string, name: LimitName, value: number | null): Promise<Workspace> {
+      return db.write(async () => {
+        const { id, limits } = await get(ref);
+        const { [name]: _, ...others } = limits;
+        return change(id, { limits: value === null ? others : { ...others, [name]: value } });
+      });
+    },
+
+    assertBelow,
+
+    /** The same inside the transaction that adds one: concurrent additions wait for each other. */
+    async reserve(name: LimitName, workspaceId: string, count: () => Promise<number>): Promise<void> {
+      const { limits } = await get(workspaceId);
+      if (limits[name] === undefined) return;
+      await store.lock(workspaceId);
+      await assertBelow(name, workspaceId, count);
+    },
+  };
+}
+
+export type Workspaces = ReturnType<typeof createWorkspaces>;
+
+function checkedSlug(text: string): string {
+  const slug = slugify(text);
+  if (slug.length < 3 || slug.length > 48) throw invalid('slug', 'must have 3 to 48 letters, digits and hyphens');
+  if (isReservedSlug(slug)) throw invalid('slug', `${slug} is reserved`);
+  return slug;
+}
