@@ -1,5 +1,7 @@
 #!/usr/bin/env node
 // Starts the command line. Plain JavaScript, so that an old Node gets a clear answer and not a syntax error.
+import { fileURLToPath } from 'node:url';
+
 const major = Number.parseInt(process.versions.node, 10);
 if (major < 24) {
   process.stderr.write(
@@ -8,4 +10,8 @@ if (major < 24) {
   );
   process.exit(1);
 }
+// Halves the time to start. Kept inside the project, where nobody else can put anything; without the right
+// to write there Node goes on without it.
+const { enableCompileCache } = await import('node:module');
+enableCompileCache(fileURLToPath(new URL('../../node_modules/.cache/linktrail', import.meta.url)));
 await import('../src/cli.ts');

@@ -15,6 +15,13 @@ import { createJobs, type Job, type Jobs } from './db/jobs.ts';
 import { migrate } from './db/migrate.ts';
 import { pruneOutbox } from './db/outbox.ts';
 import { lockFile } from './db/sqlite-file.ts';
+import { createDnsLookup } from './domains/dns.ts';
+import { createDomainStore } from './domains/domain.store.ts';
+import { createDomains } from './domains/domains.ts';
+import { dnsSetup, trustingSetup } from './domains/verify.ts';
+import { createFiles } from './files/files.ts';
+import { createFolderStore } from './folders/folder.store.ts';
+import { createFolders } from './folders/folders.ts';
 import { type Api, createApi } from './http/api.ts';
 import { fileCertificate, selfSignedCertificate } from './http/certificate.ts';
 import { type HealthPart, readiness } from './http/health.ts';
@@ -32,6 +39,11 @@ import { AppError } from './kernel/errors.ts';
 import { createIds, type Ids } from './kernel/ids.ts';
 import { createLog, type Log } from './kernel/log.ts';
 import { createMetrics, type Metrics } from './kernel/metrics.ts';
+import { createLinkStore } from './links/link.store.ts';
+import { createLinkCascade } from './links/link-cascade.ts';
+import { createLinkListStore } from './links/link-list.store.ts';
+import { createLinkLists } from './links/link-lists.ts';
+import { createLinks } from './links/links.ts';
 import { allOperations, type Services } from './operations.ts';
 import { createTagStore } from './tags/tag.store.ts';
 import { createTags } from './tags/tags.ts';
@@ -45,6 +57,8 @@ const KEEP_ANSWERS_MS = 2 * DAY_MS;
 const KEEP_OUTBOX_MS = 7 * DAY_MS;
 const IDEMPOTENCY_WAIT_MS = 10_000;
 const READY_TIMEOUT_MS = 2_000;
+const DNS_TIMEOUT_MS = 3_000;
+const CLEANUP_EVERY_MS = 30_000;
 
 export interface AppOptions {
   readonly config: Config;
@@ -114,10 +128,10 @@ function compose(options: AppOptions & { clock: Clock; log: Log }, db: Database,
   const ids = createIds(clock);
   const metrics = createMetrics();
   const tokenStore = createTokenStore(db);
-  const services = createServices({ db, clock, ids, tokenStore });
+  const services = createServices({ config, db, clock, ids, tokenStore });
   const authenticator = createAuthenticator({ store: tokenStore, clock, log });
   const api = createHttpApi({ options, db, services, ids, metrics, authenticate: authenticator.authenticate });
-  const jobs = createJobs({ db, clock, log, owner: ids('node_'), jobs: recurringJobs(db, clock), onRun: metrics.job });
+  const jobs = createJobs({ db, clock, log, owner: ids('node_'), jobs: recurringJobs(db, clock, services), onRun: metrics.job });
   const state = { draining: false };
   const handler = createHandler(config, api, db, metrics, state);
   metrics.gauge('linktrail_requests_in_flight', 'API requests under way.', api.inFlight);
@@ -158,18 +172,48 @@ function compose(options: AppOptions & { clock: Clock; log: Log }, db: Database,
 }
 
 interface ServiceParts {
+  config: Config;
   db: Database;
   clock: Clock;
   ids: Ids;
   tokenStore: ReturnType<typeof createTokenStore>;
 }
 
-function createServices({ db, clock, ids, tokenStore }: ServiceParts): Services {
+function createServices({ config, db, clock, ids, tokenStore }: ServiceParts): Services {
   const users = createUsers({ store: createUserStore(db), clock, ids });
   const tokens = createTokens({ db, store: tokenStore, users, clock, ids });
   const workspaces = createWorkspaces({ db, store: createWorkspaceStore(db), users, clock, ids });
+  const { publicUrl } = config;
+  const files = createFiles({ dataDir: config.dataDir, publicUrl });
+  const linkStore = createLinkStore(db);
+  const cascade = createLinkCascade({ db, store: linkStore, workspaces, clock, ids, publicUrl });
+  const domains = createDomains({
+    db,
+    store: createDomainStore(db),
+    workspaces,
+    links: cascade,
+    saveImage: files.saveImage,
+    ...domainNames(config),
+    clock,
+    ids,
+  });
   const tags = createTags({ db, store: createTagStore(db), workspaces, clock, ids });
-  return { clock, users, tokens, workspaces, tags };
+  const folders = createFolders({ db, store: createFolderStore(db), workspaces, users, links: cascade, clock, ids });
+  const rules = { domains, folders, tags };
+  const { saveImage } = files;
+  const links = createLinks({ db, store: linkStore, ...rules, workspaces, saveImage, clock, ids, publicUrl });
+  const linkLists = createLinkLists({ store: createLinkListStore(db, linkStore), ...rules });
+  return { clock, users, tokens, workspaces, files, domains, tags, folders, links, linkLists };
+}
+
+/** Which hosts are the service's own, and how others are found to point to it. */
+function domainNames({ publicUrl, defaultDomain, apiHost, appHost, verifyDomains }: Config) {
+  const { host, hostname: target } = new URL(publicUrl);
+  const ownHosts = [defaultDomain, host, apiHost, appHost].filter((name) => name !== undefined);
+  const setup = verifyDomains
+    ? dnsSetup({ lookup: createDnsLookup({ timeoutMs: DNS_TIMEOUT_MS }), target })
+    : trustingSetup(target);
+  return { defaultDomain, ownHosts, setup };
 }
 
 interface HttpParts {
@@ -187,14 +231,7 @@ function createHttpApi({ options, db, services, ids, metrics, authenticate }: Ht
   const run = createPipeline({
     authenticate,
     take: createRateLimit({ counter: memoryRateCounter(), clock }),
-    runOnce: createIdempotency({
-      store: createAnswerStore({ db, clock }),
-      waitMs: IDEMPOTENCY_WAIT_MS,
-      refusal: (error) =>
-        error instanceof AppError && error.status < 500
-          ? { status: error.status, body: JSON.stringify(problem(error, config.publicUrl)) }
-          : undefined,
-    }),
+    runOnce: createIdempotency({ store: createAnswerStore({ db, clock }), waitMs: IDEMPOTENCY_WAIT_MS }),
     bodyLimitBytes: config.bodyLimitBytes,
     checkAnswers: options.checkAnswers ?? false,
   });
@@ -264,8 +301,10 @@ function noSuchLink(_request: IncomingMessage, response: ServerResponse): void {
   response.end(body);
 }
 
-function recurringJobs(db: Database, clock: Clock): Job[] {
+function recurringJobs(db: Database, clock: Clock, { domains, folders }: Services): Job[] {
   return [
+    { name: 'clean-up-domains', everyMs: CLEANUP_EVERY_MS, run: domains.cleanUp },
+    { name: 'clean-up-folders', everyMs: CLEANUP_EVERY_MS, run: folders.cleanUp },
     {
       name: 'prune-answers',
       everyMs: HOUR_MS,

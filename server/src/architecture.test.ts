@@ -38,16 +38,19 @@ import { parseSource, type Source } from '../../scripts/source-model.ts';
 const FEATURES = [
   'access',
   'workspaces',
+  'files',
   'domains',
   'tags',
   'folders',
   'links',
+  'qr',
   'customers',
   'partners',
   'analytics',
   'conversions',
   'webhooks',
 ];
+const ALL_FEATURES = FEATURES.map((name) => `${name}/*`);
 const FEATURE_BASE = ['kernel/*', 'db/*', 'events/*', 'http/operation.ts', 'http/pagination.ts'];
 // What starts the product knows the composed app and little else.
 const STARTING = [
@@ -68,7 +71,7 @@ const DIRECTIONS: Direction[] = [
   { from: 'http/*', to: ['kernel/*'] },
   ...FEATURES.map((name, i) => ({
     from: `${name}/*`,
-    to: [...FEATURE_BASE, ...FEATURES.slice(0, i).map((left) => `${left}/*`)],
+    to: [...FEATURE_BASE, ...ALL_FEATURES.slice(0, i)],
   })),
   { from: 'redirect/*', to: ['kernel/*', 'events/*', 'links/link.ts', 'links/link-snapshot.ts'] },
   { from: 'config.ts', to: ['kernel/*', 'http/host.ts', 'http/peer.ts'] },
@@ -76,14 +79,14 @@ const DIRECTIONS: Direction[] = [
   {
     from: 'operations.ts',
     to: ['kernel/*', 'http/operation.ts', '*.api.ts'],
-    typesTo: FEATURES.map((name) => `${name}/*`),
+    typesTo: ALL_FEATURES,
   },
   { from: 'app.ts', to: ['*'] },
   { from: 'first-workspace.ts', to: ['kernel/*'], typesTo: ['config.ts', 'operations.ts', 'workspaces/*'] },
   { from: 'serve.ts', to: [...STARTING, 'kernel/*'] },
   { from: 'main.ts', to: [...STARTING, 'kernel/*'] },
-  { from: 'cli.ts', to: [...STARTING, 'kernel/*', 'db/*', 'http/*', 'events/*'] },
-  { from: 'cli/*', to: [...STARTING, 'kernel/*', 'db/*', 'http/*', 'events/*'] },
+  { from: 'cli.ts', to: [...STARTING, 'kernel/*', 'db/*', 'http/*', 'events/*', ...ALL_FEATURES] },
+  { from: 'cli/*', to: [...STARTING, 'kernel/*', 'db/*', 'http/*', 'events/*', ...ALL_FEATURES] },
 ];
 
 const FORBIDDEN: Direction[] = [
@@ -110,6 +113,8 @@ const DRIVERS: Driver[] = [
     'ua-parser-js',
     'maxmind',
     'qrcode',
+    'pngjs',
+    'htmlparser2',
     'standardwebhooks',
   ].map((name) => ({ packages: [name] })),
 ];

@@ -24,6 +24,7 @@ export interface Config {
   readonly defaultDomain: string;
   readonly apiHost: string | undefined;
   readonly appHost: string | undefined;
+  readonly verifyDomains: boolean;
   readonly apiKey: string | undefined;
   readonly trustedProxies: readonly string[];
   readonly allowPrivate: readonly string[];
@@ -102,6 +103,14 @@ const FIELDS = {
     default: '',
     description: 'A host reserved for the dashboard.',
     read: (text) => optional(text, hostName),
+  },
+  verifyDomains: {
+    env: 'LINKTRAIL_VERIFY_DOMAINS',
+    takes: 'on or off',
+    default: 'off',
+    description:
+      'Whether checking a domain looks at its DNS: that it points to the host of LINKTRAIL_PUBLIC_URL, and that its owner has put our code into a TXT record. off: every domain passes. Links work either way.',
+    read: (text) => parse(z.enum(['on', 'off']), text ?? 'off') === 'on',
   },
   apiKey: {
     env: 'LINKTRAIL_API_KEY',

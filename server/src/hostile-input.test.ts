@@ -280,11 +280,6 @@ describe('hostile bytes on the wire', () => {
     assertEnvelope(await connectRaw(port, [text, big]), 401, 'no key');
   });
 
-  test('a client that asks before it sends 10 MB is told before', async () => {
-    const asked = head('POST /api/tags HTTP/1.1', `Content-Length: ${TEN_MB}`, 'Expect: 100-continue');
-    assertEnvelope(await connectRaw(port, [asked]), 422, 'Expect');
-  });
-
   test('a connection goes on after a body that was too large', async () => {
     const first = head('POST /api/tags HTTP/1.1', `Content-Length: ${TEN_MB}`).replace('Connection: close\r\n', '');
     const reply = await connectRaw(port, [first, big, head('GET /api/tags HTTP/1.1')]);
@@ -320,7 +315,7 @@ describe('hostile bytes on the wire', () => {
   }
 
   test('a body that ends early and a Host that is none harm nobody', async () => {
-    const early = await connectRaw(port, [head('POST /api/tags HTTP/1.1', 'Content-Length: 100'), '{"name"']);
+    const early = await connectRaw(port, [head('POST /api/tags HTTP/1.1', 'Content-Length: 100'), '{"name"'], { end: true });
     assert.ok(early.text === '' || early.status === 400, early.text);
     for (const host of ['', ' ', 'a b', '[::', 'localhost:99999', 'local\thost', '%00', 'a'.repeat(1000), '@evil', 'x/y?z']) {
       const reply = await connectRaw(port, [`GET /api/tags HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`]);

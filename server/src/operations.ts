@@ -2,8 +2,17 @@
 import { tokenOperations } from './access/token.api.ts';
 import type { Tokens } from './access/tokens.ts';
 import type { Users } from './access/users.ts';
+import { domainOperations } from './domains/domain.api.ts';
+import type { Domains } from './domains/domains.ts';
+import { fileOperations } from './files/file.api.ts';
+import type { Files } from './files/files.ts';
+import { folderOperations } from './folders/folder.api.ts';
+import type { Folders } from './folders/folders.ts';
 import type { Operation } from './http/operation.ts';
 import type { Clock } from './kernel/clock.ts';
+import { linkOperations } from './links/link.api.ts';
+import type { LinkLists } from './links/link-lists.ts';
+import type { Links } from './links/links.ts';
 import { tagOperations } from './tags/tag.api.ts';
 import type { Tags } from './tags/tags.ts';
 import { workspaceOperations } from './workspaces/workspace.api.ts';
@@ -14,9 +23,22 @@ export interface Services {
   readonly tokens: Tokens;
   readonly users: Users;
   readonly workspaces: Workspaces;
+  readonly files: Files;
+  readonly domains: Domains;
   readonly tags: Tags;
+  readonly folders: Folders;
+  readonly links: Links;
+  readonly linkLists: LinkLists;
 }
 
 export function allOperations(services: Services): Operation[] {
-  return [...tagOperations(services), ...workspaceOperations(services), ...tokenOperations(services)];
+  return [
+    ...linkOperations(services),
+    ...tagOperations(services),
+    ...folderOperations(services),
+    ...domainOperations(services),
+    ...fileOperations(services),
+    ...workspaceOperations(services),
+    ...tokenOperations(services),
+  ];
 }

@@ -2,8 +2,8 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type App, DataDirLockedError, openApp } from './app.ts';
-import { type Config, ConfigError, loadConfig } from './config.ts';
 import { serveControl } from './cli/control.ts';
+import { type Config, ConfigError, loadConfig } from './config.ts';
 import { ensureFirstWorkspace, type FirstWorkspace } from './first-workspace.ts';
 import { AppError } from './kernel/errors.ts';
 import { watchLauncher } from './launcher.ts';
@@ -26,29 +26,39 @@ export async function startServer(): Promise<void> {
 
 async function run(app: App): Promise<void> {
   const { config } = app;
-  const first = await firstWorkspace(app);
   const control = await serveControl(app);
-  const listener = await app.listen();
   const pidFile = join(config.dataDir, 'linktrail.pid');
-  await writeFile(pidFile, `${process.pid}\n`);
+  const tearDown = async () => {
+    await control.close();
+    await app.close();
+    await rm(pidFile, { force: true });
+    app.log.flush();
+  };
+  try {
+    const listener = await app.listen();
+    // Only now: a key made by a start that fails would never be shown.
+    const first = await firstWorkspace(app);
+    await writeFile(pidFile, `${process.pid}\n`);
+    stopOnSignals(app, tearDown);
+    warnOfReserved(app);
+    process.stdout.write(banner(config, listener.address.port, first));
+    app.log.info({ pid: process.pid, port: listener.address.port, database: app.db.engine }, 'started');
+  } catch (error) {
+    await tearDown();
+    throw error;
+  }
+}
+
+function stopOnSignals({ config, log }: App, tearDown: () => Promise<void>): void {
   let stopping = false;
   const stop = (reason: string) => {
     if (stopping) return;
     stopping = true;
-    app.log.info({ reason }, 'stopping');
-    void (async () => {
-      await control.close();
-      await app.close();
-      await rm(pidFile, { force: true });
-      app.log.flush();
-      process.exit(0);
-    })();
+    log.info({ reason }, 'stopping');
+    void tearDown().then(() => process.exit(0));
   };
   for (const signal of SIGNALS) process.on(signal, () => stop(signal));
   watchLauncher({ lifecycleEvent: config.npmScript, onGone: () => stop('the launcher is gone') });
-  warnOfReserved(app);
-  process.stdout.write(banner(config, listener.address.port, first));
-  app.log.info({ pid: process.pid, port: listener.address.port, database: app.db.engine }, 'started');
 }
 
 /** Another node that starts at the same moment may be first; then there is nothing to do. */
@@ -62,7 +72,8 @@ async function firstWorkspace({ services, config, db }: App): Promise<FirstWorks
 }
 
 function warnOfReserved({ config, log }: App): void {
-  if (config.clickhouseUrl) log.warn({}, 'CLICKHOUSE_URL is set, but this release does not use ClickHouse yet');
+  if (config.clickhouseUrl)
+    log.warn({}, 'CLICKHOUSE_URL is set, but this release does not use ClickHouse yet');
   if (config.redisUrl) log.warn({}, 'REDIS_URL is set, but this release keeps limits in memory');
 }
 
@@ -77,7 +88,9 @@ function banner(config: Config, port: number, first: FirstWorkspace | undefined)
   ];
   if (first) {
     lines.push('', `  First workspace: ${first.workspace.name} (${first.workspace.id})`);
-    lines.push(`  API key: ${first.chosen ? 'the one in LINKTRAIL_API_KEY' : `${first.key}   (shown this once: keep it)`}`);
+    lines.push(
+      `  API key: ${first.chosen ? 'the one in LINKTRAIL_API_KEY' : `${first.key}   (shown this once: keep it)`}`,
+    );
   }
   const key = first && !first.chosen ? first.key : '$LINKTRAIL_API_KEY';
   lines.push('', '  Try it:', `    curl -H "Authorization: Bearer ${key}" ${address}/api/tags`);
@@ -89,7 +102,9 @@ function startFailure(error: unknown): string {
   if (error instanceof ConfigError || error instanceof DataDirLockedError) return error.message;
   const code = (error as NodeJS.ErrnoException).code;
   const { address, port } = error as { address?: string; port?: number };
-  if (code === 'EADDRINUSE') return `Port ${port} at ${address} is in use. Set PORT to another one, or stop what uses it.`;
-  if (code === 'EACCES' && port) return `Port ${port} may not be opened by this user. Set PORT to 1024 or higher.`;
+  if (code === 'EADDRINUSE')
+    return `Port ${port} at ${address} is in use. Set PORT to another one, or stop what uses it.`;
+  if (code === 'EACCES' && port)
+    return `Port ${port} may not be opened by this user. Set PORT to 1024 or higher.`;
   return `Linktrail cannot start: ${error instanceof Error ? error.message : String(error)}`;
 }

@@ -97,6 +97,15 @@ export function createTokenStore(db: Database) {
       return rows.map(toToken);
     },
 
+    /** Makes other transactions that add a key to this workspace wait until this one ends. */
+    async lockKeys(workspaceId: string): Promise<void> {
+      await db.query
+        .updateTable('workspace')
+        .set((eb) => ({ updated_at: eb.ref('updated_at') }))
+        .where('id', '=', workspaceId)
+        .execute();
+    },
+
     async count(workspaceId: string): Promise<number> {
       const row = await db.query
         .selectFrom('token')

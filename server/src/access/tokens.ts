@@ -43,6 +43,7 @@ export function createTokens({ db, store, users, clock, ids }: TokensParts) {
     create(owner: KeyOwner, request: TokenRequest, given?: string): Promise<{ id: string; key: string }> {
       return db.write(async () => {
         assertScopes(request.isMachine ? 'owner' : owner.role, request.scopes);
+        await store.lockKeys(owner.workspaceId);
         if ((await store.count(owner.workspaceId)) >= MAX_TOKENS) {
           throw new AppError('forbidden', `A workspace has at most ${MAX_TOKENS} keys. Delete one first.`);
         }

@@ -62,7 +62,7 @@ function checkConfiguration(config: Config): Check[] {
   if (config.clickhouseUrl)
     warn('CLICKHOUSE_URL is set, but this release does not use ClickHouse yet.', 'Remove it.');
   if (config.redisUrl) warn('REDIS_URL is set, but this release keeps limits in memory.', 'Remove it.');
-  return warnings.length > 0 ? warnings : [{ name, state: 'ok', text: `valid, ${set.size} settings given` }];
+  return warnings.length > 0 ? warnings : [{ name, state: 'ok', text: `valid; settings given: ${set.size}` }];
 }
 
 async function findServer({ dataDir }: Config): Promise<{ status: ServerStatus | undefined; check: Check }> {

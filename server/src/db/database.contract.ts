@@ -275,6 +275,7 @@ export function valueContract(databases: TestDatabases): void {
       limits: '{}',
       events_usage: 0,
       links_usage: 0,
+      usage_month: 0,
       payouts_usage: 0,
       total_links: 0,
       total_clicks: 0,

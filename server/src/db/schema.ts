@@ -13,6 +13,7 @@ export interface Schema {
   folder_user: FolderUserTable;
   link: LinkTable;
   link_tag: LinkTagTable;
+  cleanup: CleanupTable;
   outbox: OutboxTable;
   job: JobTable;
   idempotency: IdempotencyTable;
@@ -46,6 +47,8 @@ export interface WorkspaceTable {
   limits: string;
   events_usage: number;
   links_usage: number;
+  /** The month the monthly counts belong to, as year × 12 + month. */
+  usage_month: number;
   payouts_usage: number;
   total_links: number;
   total_clicks: number;
@@ -93,7 +96,6 @@ export interface DomainTable {
   slug: string;
   is_primary: number;
   verified: number;
-  verified_checked_at: number | null;
   /** What the owner puts into the domain's TXT record. */
   verification_code: string;
   archived: number;
@@ -174,6 +176,8 @@ export interface LinkTable {
   test_variants: string | null;
   test_started_at: number | null;
   test_completed_at: number | null;
+  /** When the end of the test was carried out. */
+  test_ended_at: number | null;
   clicks: number;
   leads: number;
   conversions: number;
@@ -189,6 +193,15 @@ export interface LinkTagTable {
   link_id: string;
   tag_id: string;
   position: number;
+}
+
+/** What something deleted has left behind in other tables, to be removed in small steps. */
+export interface CleanupTable {
+  kind: string;
+  /** What was deleted: a domain's slug, a folder's id. */
+  target: string;
+  workspace_id: string;
+  created_at: number;
 }
 
 export interface OutboxTable {

@@ -54,7 +54,8 @@ const UNEXPECTED = 'Something went wrong on our side. The request id is in the h
 export function createApi(parts: ApiParts): Api {
   const app = new Hono<Env>().basePath(API_BASE);
   let inFlight = 0;
-  for (const document of parts.documents) app.get(document.path, (context) => serveDocument(document, context));
+  for (const document of parts.documents)
+    app.get(document.path, (context) => serveDocument(document, context));
   const methods = new Map<string, Set<string>>();
   const cors = new Map<string, 'GET' | 'POST'>();
   for (const operation of parts.operations) {
@@ -68,7 +69,9 @@ export function createApi(parts: ApiParts): Api {
   for (const [path, allowed] of methods) {
     app.all(path, (context) => otherMethod(parts, context, allowed, cors.get(path)));
   }
-  app.all('*', (context) => refuse(parts, context, new AppError('not_found', `There is nothing at ${context.req.path}.`)));
+  app.notFound((context) =>
+    refuse(parts, context, new AppError('not_found', `There is nothing at ${context.req.path}.`)),
+  );
   app.onError((error, context) => refuse(parts, context, error));
 
   return {
@@ -104,7 +107,12 @@ async function runRequest(parts: ApiParts, operation: Operation, context: Contex
   }
   const durationMs = performance.now() - started;
   parts.observe(operation.id, outgoing.status, durationMs);
-  logRequest(parts, context, outgoing.status, { operation: operation.id, requestId: incoming.facts.id, durationMs, trace });
+  logRequest(parts, context, outgoing.status, {
+    operation: operation.id,
+    requestId: incoming.facts.id,
+    durationMs,
+    trace,
+  });
   return answer(outgoing, incoming.facts.id);
 }
 
@@ -143,16 +151,21 @@ function unforeseen(parts: ApiParts, error: unknown, requestId: string): AppErro
 }
 
 function answer(outgoing: Outgoing, requestId: string): Response {
-  const headers: [string, string][] = [
-    ['Content-Type', 'application/json'],
-    ['X-Request-Id', requestId],
-    ['Cache-Control', 'no-store'],
-    ...outgoing.headers,
-  ];
+  const headers = new Headers({
+    'Content-Type': 'application/json',
+    'X-Request-Id': requestId,
+    'Cache-Control': 'no-store',
+  });
+  for (const [name, value] of outgoing.headers) headers.set(name, value);
   return new Response(outgoing.body, { status: outgoing.status, headers });
 }
 
-function refuse(parts: ApiParts, context: Context<Env>, error: unknown, headers: [string, string][] = []): Response {
+function refuse(
+  parts: ApiParts,
+  context: Context<Env>,
+  error: unknown,
+  headers: [string, string][] = [],
+): Response {
   const requestId = parts.ids('req_');
   const outgoing = failure(parts, error, requestId, context.env.peer.origin, headers);
   parts.observe('none', outgoing.status, 0);

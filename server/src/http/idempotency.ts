@@ -9,32 +9,46 @@ export interface IdempotencyParts {
   readonly store: AnswerStore;
   /** How long a repeat waits for the first request. */
   readonly waitMs: number;
-  /** What a thrown refusal looks like as an answer; undefined when it must not be kept. */
-  readonly refusal: (error: unknown) => Answer | undefined;
 }
 
-export type RunOnce = (slot: Slot, work: () => Promise<Answer>) => Promise<Answer & { replayed: boolean }>;
+/** What a thrown refusal looks like as an answer; undefined when it must not be kept. */
+export type Refusal = (error: unknown) => Answer | undefined;
 
-export function createIdempotency({ store, waitMs, refusal }: IdempotencyParts): RunOnce {
+export type RunOnce = (
+  slot: Slot,
+  work: () => Promise<Answer>,
+  refusal: Refusal,
+) => Promise<Answer & { replayed: boolean }>;
+
+export function createIdempotency({ store, waitMs }: IdempotencyParts): RunOnce {
   const underWay = new Map<string, Promise<unknown>>();
 
-  async function runFirst(slot: Slot, work: () => Promise<Answer>): Promise<Answer & { replayed: boolean }> {
+  async function runFirst(slot: Slot, work: () => Promise<Answer>, refusal: Refusal) {
+    let refused: unknown;
+    const watched = () =>
+      work().catch((error: unknown) => {
+        refused = error;
+        throw error;
+      });
     try {
-      const outcome = await store.once(slot, waitMs, work);
+      const outcome = await store.once(slot, waitMs, watched);
       return 'stored' in outcome ? replay(slot, outcome.stored) : { ...outcome, replayed: false };
     } catch (error) {
-      const answer = refusal(error);
+      // Only what the work itself refused is its answer; a wait that was too long is not.
+      const answer = error === refused ? refusal(error) : undefined;
       if (answer) await store.keep(slot, answer);
       throw error;
     }
   }
 
-  return async (slot, work) => {
+  return async (slot, work, refusal) => {
     assertKey(slot.key);
     const name = `${slot.scope} ${slot.key}`;
-    for (let first = underWay.get(name); first; first = underWay.get(name)) await settled(first, waitMs);
+    if (underWay.has(name)) await waitForTurn(() => underWay.get(name), waitMs);
     // Claimed before the first await, so that of all the waiting repeats one goes on and the others see it.
-    const run = store.find(slot.scope, slot.key).then((stored) => (stored ? replay(slot, stored) : runFirst(slot, work)));
+    const run = store
+      .find(slot.scope, slot.key)
+      .then((stored) => (stored ? replay(slot, stored) : runFirst(slot, work, refusal)));
     underWay.set(name, run);
     try {
       return await run;
@@ -66,7 +80,8 @@ function replay(slot: Slot, stored: StoredAnswer): Answer & { replayed: boolean 
   return { status: stored.status, body: stored.body, replayed: true };
 }
 
-async function settled(first: Promise<unknown>, waitMs: number): Promise<void> {
+/** Returns when nobody runs; the wait is one, however many go first. */
+async function waitForTurn(running: () => Promise<unknown> | undefined, waitMs: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const tooLong = new Promise<never>((_, reject) => {
     timer = setTimeout(
@@ -75,7 +90,9 @@ async function settled(first: Promise<unknown>, waitMs: number): Promise<void> {
     );
   });
   try {
-    await Promise.race([first.then(ignore, ignore), tooLong]);
+    for (let first = running(); first; first = running()) {
+      await Promise.race([first.then(ignore, ignore), tooLong]);
+    }
   } finally {
     clearTimeout(timer);
   }

@@ -109,17 +109,23 @@ async function readWebStream(source: ReadableStream<Uint8Array>, limitBytes: num
   return Buffer.concat(chunks);
 }
 
-/** Leaving an async loop over a request would destroy its socket before the refusal is sent, hence by events. */
+/**
+ * Leaving an async loop over a request would destroy its socket before the refusal is sent, hence by events.
+ * A client may be gone before anybody listens, and then no event comes any more.
+ */
 function readRequest(source: IncomingMessage, limitBytes: number): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     const chunks: Uint8Array[] = [];
     let size = 0;
+    const endedEarly = () => reject(new AppError('bad_request', 'invalid_type: body: the body ended too early'));
+    if (source.destroyed) return endedEarly();
     source.on('data', (chunk: Uint8Array) => {
       size += chunk.length;
       if (size <= limitBytes) chunks.push(chunk);
       else reject(tooLarge(limitBytes));
     });
     source.on('end', () => resolve(chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks)));
-    source.on('error', () => reject(new AppError('bad_request', 'invalid_type: body: the body ended too early')));
+    source.on('error', endedEarly);
+    source.on('close', endedEarly);
   });
 }

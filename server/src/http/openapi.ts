@@ -18,7 +18,10 @@ const IDEMPOTENCY_HEADER = {
 export function openApiDocument(operations: readonly Operation[], server: string): Json {
   const paths: Record<string, Json> = {};
   for (const operation of operations) {
-    paths[operation.path] = { ...paths[operation.path], [operation.method.toLowerCase()]: describe(operation) };
+    paths[operation.path] = {
+      ...paths[operation.path],
+      [operation.method.toLowerCase()]: describe(operation),
+    };
   }
   return {
     openapi: '3.1.0',
@@ -50,7 +53,9 @@ function describe(operation: Operation): Json {
     parameters: [
       ...parameters(operation.params, 'path'),
       ...parameters(operation.query, 'query'),
-      ...(operation.method === 'GET' || operation.method === 'DELETE' || access.by === 'nobody' ? [] : [IDEMPOTENCY_HEADER]),
+      ...(operation.method === 'GET' || operation.method === 'DELETE' || access.by === 'nobody'
+        ? []
+        : [IDEMPOTENCY_HEADER]),
     ],
     ...(operation.body && {
       requestBody: { required: !operation.bodyOptional, content: json(schemaOf(operation.body, 'input')) },
@@ -58,10 +63,13 @@ function describe(operation: Operation): Json {
     responses: {
       [operation.response.status]: {
         description: operation.response.description,
-        content: json(schemaOf(operation.response.schema, 'output')),
+        content: content(operation),
       },
       ...Object.fromEntries(
-        Object.entries(ERROR_STATUS).map(([code, status]) => [status, { $ref: `#/components/responses/${code}` }]),
+        Object.entries(ERROR_STATUS).map(([code, status]) => [
+          status,
+          { $ref: `#/components/responses/${code}` },
+        ]),
       ),
     },
   };
@@ -95,6 +103,12 @@ function parameters(schema: z.ZodObject | undefined, place: 'path' | 'query'): J
 function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Json {
   const { $schema, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any' }) as Json;
   return rest;
+}
+
+function content({ response }: Operation): Json {
+  if (!response.contentTypes) return json(schemaOf(response.schema, 'output'));
+  const file = { schema: { type: 'string', format: 'binary' } };
+  return Object.fromEntries(response.contentTypes.map((type) => [type, file]));
 }
 
 function json(schema: Json): Json {

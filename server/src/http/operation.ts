@@ -46,6 +46,21 @@ export interface RequestFacts {
   readonly ip: string;
 }
 
+/** An answer that is not JSON. */
+export interface Reply {
+  readonly contentType: string;
+  readonly body: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
+  /** With an `ETag` among them, a repeat that knows it is answered with 304. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Requests that one client address may make to an operation in a window. */
+export interface Throttle {
+  readonly limit: number;
+  readonly windowMs: number;
+  readonly by: 'ip';
+}
+
 type Schema = z.ZodType;
 type Shape = z.ZodObject;
 type Out<S> = S extends z.ZodType ? z.output<S> : undefined;
@@ -69,13 +84,21 @@ export interface Definition<
   readonly access: A;
   /** Which of the two request windows it counts against. */
   readonly rate?: 'standard' | 'analytics';
+  /** For operations without a key, which have no window of their own. */
+  readonly throttle?: Throttle;
   readonly params?: P;
   readonly query?: Q;
   readonly body?: B;
   readonly bodyLimitBytes?: number;
   /** A call without a body counts as `{}`. */
   readonly bodyOptional?: boolean;
-  readonly response: { readonly status: 200 | 201 | 202; readonly schema: R; readonly description: string };
+  readonly response: {
+    readonly status: 200 | 201 | 202;
+    readonly schema: R;
+    readonly description: string;
+    /** Set by `repliesWith` where the answer is not JSON. */
+    readonly contentTypes?: readonly string[];
+  };
   /** Callable from any web page: the method that cross-origin callers may use. */
   readonly cors?: 'GET' | 'POST';
   /** The answer shows a secret once: it is never stored, so a repeat with the same Idempotency-Key is refused. */
@@ -89,7 +112,10 @@ type ActorOf<A> = A extends { by: 'key' } ? Actor : undefined;
 
 /** An operation with its types folded away, as the pipeline runs it. */
 export interface Operation
-  extends Omit<Definition<Access, Shape, Shape, Schema, Schema>, 'before' | 'run' | 'params' | 'query' | 'body'> {
+  extends Omit<
+    Definition<Access, Shape, Shape, Schema, Schema>,
+    'before' | 'run' | 'params' | 'query' | 'body'
+  > {
   readonly params: Shape | undefined;
   readonly query: Shape | undefined;
   readonly body: Schema | undefined;
@@ -114,13 +140,23 @@ export function operation<
   };
 }
 
-export const requires = (permission: Permission, plan?: Plan): { by: 'key'; permission: Permission; plan?: Plan } =>
+/** For `response`: the answer has one of these types, and `run` returns it as a `Reply`. */
+export function repliesWith(...contentTypes: string[]): { contentTypes: string[]; schema: z.ZodType<Reply> } {
+  const isReply = (value: unknown) => contentTypes.includes((value as Reply).contentType);
+  return { contentTypes, schema: z.custom<Reply>(isReply, 'must be a reply of a listed type') };
+}
+
+export const requires = (
+  permission: Permission,
+  plan?: Plan,
+): { by: 'key'; permission: Permission; plan?: Plan } =>
   plan ? { by: 'key', permission, plan } : { by: 'key', permission };
 
 export function planIncludes(plan: Plan, minimum: Plan): boolean {
   return PLANS.indexOf(plan) >= PLANS.indexOf(minimum);
 }
 
-export const idParams = (what: string) => z.object({ id: z.string().min(1).describe(`The id of the ${what}.`) });
+export const idParams = (what: string) =>
+  z.object({ id: z.string().min(1).describe(`The id of the ${what}.`) });
 
 export const deletedId = z.object({ id: z.string().describe('The id of what was deleted.') });

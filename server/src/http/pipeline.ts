@@ -4,10 +4,19 @@ import type { IncomingMessage } from 'node:http';
 import type { Answer } from '../kernel/answer.ts';
 import { AppError } from '../kernel/errors.ts';
 import { sha256Hex } from '../kernel/ids.ts';
+import { clientNetwork } from '../kernel/ip-address.ts';
 import type { RunOnce } from './idempotency.ts';
 import { assertCleanText, parseInput, parseJson, queryValues, readBody } from './input.ts';
-import { type Access, type Actor, type Operation, planIncludes, type RequestFacts } from './operation.ts';
-import { rateHeaders, rateWindow, type TakeRequest } from './rate-limit.ts';
+import {
+  type Access,
+  type Actor,
+  type Operation,
+  planIncludes,
+  type Reply,
+  type RequestFacts,
+} from './operation.ts';
+import { refusalAnswer } from './problem.ts';
+import { type RateWindow, rateHeaders, rateWindow, type TakeRequest } from './rate-limit.ts';
 
 export interface Incoming {
   readonly method: string;
@@ -21,7 +30,7 @@ export interface Incoming {
 
 export interface Outgoing {
   status: number;
-  body: string;
+  body: Reply['body'] | null;
   headers: [string, string][];
 }
 
@@ -55,10 +64,22 @@ export function createPipeline(parts: PipelineParts): RunOperation {
     if (actor) trace.actor = actor;
     authorise(operation.access, actor);
     const body = operation.body ? await receive(parts, operation, incoming) : undefined;
-    const work = () => execute(parts, operation, incoming, body, actor);
+    if (operation.response.contentTypes) {
+      return replyOf(
+        operation,
+        incoming,
+        headers,
+        await execute<Reply>(parts, operation, incoming, body, actor),
+      );
+    }
+    const work = async (): Promise<Answer> => ({
+      status: operation.response.status,
+      body: JSON.stringify(await execute(parts, operation, incoming, body, actor)),
+    });
     const key = WRITES.has(incoming.method) ? incoming.header('idempotency-key') : undefined;
     if (key === undefined || !actor) return { ...(await work()), headers };
-    const answer = await parts.runOnce(slotOf(operation, incoming, body, actor, key), work);
+    const refusal = (error: unknown) => refusalAnswer(error, incoming.facts.origin);
+    const answer = await parts.runOnce(slotOf(operation, incoming, body, actor, key), work, refusal);
     trace.replayed = answer.replayed;
     if (answer.replayed) headers.push(['Idempotency-Replayed', 'true']);
     return { status: answer.status, body: answer.body, headers };
@@ -71,9 +92,23 @@ async function identify(
   incoming: Incoming,
   headers: [string, string][],
 ): Promise<Actor | undefined> {
-  if (operation.access.by === 'nobody') return undefined;
+  if (operation.access.by === 'nobody') {
+    const { id, throttle } = operation;
+    if (throttle) await count(parts, clientNetwork(incoming.facts.ip), { ...throttle, name: id }, headers);
+    return undefined;
+  }
   const actor = await parts.authenticate(bearerKey(incoming.header('authorization')));
-  const state = await parts.take(actor.tokenId, rateWindow(actor, operation.rate ?? 'standard'));
+  await count(parts, actor.tokenId, rateWindow(actor, operation.rate ?? 'standard'), headers);
+  return actor;
+}
+
+async function count(
+  parts: PipelineParts,
+  bucket: string,
+  window: RateWindow,
+  headers: [string, string][],
+): Promise<void> {
+  const state = await parts.take(bucket, window);
   headers.push(...rateHeaders(state));
   if (!state.allowed) {
     const retryAfterSeconds = Math.max(1, Math.ceil((state.resetMs - state.nowMs) / 1000));
@@ -83,7 +118,6 @@ async function identify(
       { retryAfterSeconds },
     );
   }
-  return actor;
 }
 
 function bearerKey(header: string | undefined): string {
@@ -104,10 +138,16 @@ export function authorise(access: Access, actor: Actor | undefined): void {
     );
   }
   if (access.roles && !access.roles.includes(actor.role)) {
-    throw new AppError('forbidden', `This needs one of the roles ${access.roles.join(', ')}; yours is ${actor.role}.`);
+    throw new AppError(
+      'forbidden',
+      `This needs one of the roles ${access.roles.join(', ')}; yours is ${actor.role}.`,
+    );
   }
   if (access.plan && !planIncludes(actor.plan, access.plan)) {
-    throw new AppError('forbidden', `This needs the plan ${access.plan} or higher; the workspace has ${actor.plan}.`);
+    throw new AppError(
+      'forbidden',
+      `This needs the plan ${access.plan} or higher; the workspace has ${actor.plan}.`,
+    );
   }
 }
 
@@ -119,13 +159,13 @@ function receive(parts: PipelineParts, operation: Operation, incoming: Incoming)
   );
 }
 
-async function execute(
+async function execute<R>(
   parts: PipelineParts,
   operation: Operation,
   incoming: Incoming,
   bytes: Uint8Array | undefined,
   actor: Actor | undefined,
-): Promise<Answer> {
+): Promise<R> {
   // Behind idempotency, so that a repeat is not refused for what its first run used up.
   if (actor) await operation.before?.(actor);
   assertCleanText(incoming.params, [], 0);
@@ -136,7 +176,29 @@ async function execute(
   const body = operation.body && bytes ? parseInput(operation.body, bodyValue(operation, bytes)) : undefined;
   const result = await operation.run({ params, query, body, request: incoming.facts }, actor);
   if (parts.checkAnswers) operation.response.schema.parse(result);
-  return { status: operation.response.status, body: JSON.stringify(result) };
+  return result as R;
+}
+
+/** A body that nobody will read is closed, so that what it holds open is let go. */
+async function replyOf(
+  operation: Operation,
+  incoming: Incoming,
+  headers: [string, string][],
+  { contentType, body, headers: more = {} }: Reply,
+): Promise<Outgoing> {
+  headers.push(['Content-Type', contentType], ['X-Content-Type-Options', 'nosniff'], ...Object.entries(more));
+  const stream = body instanceof ReadableStream ? body : undefined;
+  if (!stream) headers.push(['Content-Length', String(Buffer.byteLength(body as string | Uint8Array))]);
+  const unchanged = isKnown(incoming.header('if-none-match'), more.ETag);
+  if (!unchanged && incoming.method !== 'HEAD') return { status: operation.response.status, body, headers };
+  await stream?.cancel();
+  return { status: unchanged ? 304 : operation.response.status, body: null, headers };
+}
+
+function isKnown(ifNoneMatch: string | undefined, etag: string | undefined): boolean {
+  if (ifNoneMatch === undefined || etag === undefined) return false;
+  const strong = (tag: string) => tag.trim().replace(/^W\//, '');
+  return ifNoneMatch.trim() === '*' || ifNoneMatch.split(',').some((tag) => strong(tag) === strong(etag));
 }
 
 function bodyValue(operation: Operation, bytes: Uint8Array): unknown {
@@ -151,7 +213,10 @@ function slotOf(
   key: string,
 ) {
   const fingerprint = sha256Hex(
-    Buffer.concat([Buffer.from(`${incoming.method} ${incoming.path}${incoming.search}\n`), body ?? Buffer.alloc(0)]),
+    Buffer.concat([
+      Buffer.from(`${incoming.method} ${incoming.path}${incoming.search}\n`),
+      body ?? Buffer.alloc(0),
+    ]),
   );
   return { scope: actor.workspaceId, key, fingerprint, secret: operation.secret ?? false };
 }

@@ -1,5 +1,6 @@
 // Failures on the wire: the error envelope, and the mapping from whatever was thrown to one of its codes.
 import type { z } from 'zod';
+import type { Answer } from '../kernel/answer.ts';
 import { AppError, type ErrorCode } from '../kernel/errors.ts';
 
 export interface Problem {
@@ -18,6 +19,12 @@ const MAX_MESSAGE_LENGTH = 1_000;
 export function problem({ code, message }: AppError, origin: string): Problem {
   const text = message.length > MAX_MESSAGE_LENGTH ? `${message.slice(0, MAX_MESSAGE_LENGTH).toWellFormed()}…` : message;
   return { error: { code, message: text, doc_url: docUrl(code, origin) } };
+}
+
+/** A refusal as the answer that repeats of the request get; faults of ours are no answer. */
+export function refusalAnswer(error: unknown, origin: string): Answer | undefined {
+  if (!(error instanceof AppError) || error.status >= 500) return undefined;
+  return { status: error.status, body: JSON.stringify(problem(error, origin)) };
 }
 
 /** The first issue decides: what is absent or of the wrong JSON type is malformed, the rest is invalid. */

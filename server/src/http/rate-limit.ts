@@ -1,5 +1,6 @@
-// Fixed request windows per key: how many requests a plan allows, and the counter in memory. Memory stays
-// bounded because a window's counts are forgotten when the next one begins.
+// Fixed request windows, per key by its plan and per address by the operation, and the counter in memory.
+// Memory stays bounded: a window's counts are forgotten when the next one begins, and a flood of addresses
+// within one ends in a fixed number of counts that they share.
 import type { Clock } from '../kernel/clock.ts';
 import type { Actor, Plan } from './operation.ts';
 
@@ -16,7 +17,7 @@ const RATES: Record<Plan, { perMinute: number; analyticsPerSecond: number }> = {
 };
 
 export interface RateWindow {
-  readonly name: 'standard' | 'analytics';
+  readonly name: string;
   readonly limit: number;
   readonly windowMs: number;
 }
@@ -54,7 +55,10 @@ export function createRateLimit({ counter, clock }: { counter: RateCounter; cloc
   };
 }
 
-export function memoryRateCounter(): RateCounter {
+/** Exact counts in one window; who comes later shares one of as many more. */
+const MAX_BUCKETS = 50_000;
+
+export function memoryRateCounter(maxBuckets = MAX_BUCKETS): RateCounter {
   const windows = new Map<number, { window: number; counts: Map<string, number> }>();
   return {
     count(bucket, window, windowMs) {
@@ -63,11 +67,21 @@ export function memoryRateCounter(): RateCounter {
         current = { window, counts: new Map() };
         windows.set(windowMs, current);
       }
-      const seen = (current.counts.get(bucket) ?? 0) + 1;
-      current.counts.set(bucket, seen);
+      const { counts } = current;
+      const slot =
+        counts.has(bucket) || counts.size < maxBuckets ? bucket : `shared ${hash(bucket) % maxBuckets}`;
+      const seen = (counts.get(slot) ?? 0) + 1;
+      counts.set(slot, seen);
       return seen;
     },
   };
+}
+
+/** FNV-1a: spreads well enough, and whoever finds two equal values only shares a count with himself. */
+function hash(text: string): number {
+  let value = 0x811c9dc5;
+  for (let i = 0; i < text.length; i++) value = Math.imul(value ^ text.charCodeAt(i), 0x01000193);
+  return value >>> 0;
 }
 
 export function rateHeaders(state: RateState): [string, string][] {

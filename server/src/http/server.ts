@@ -47,7 +47,7 @@ export function createRequestHandler(parts: ServerParts): Respond {
     if (system) return sendSystem(system, request, response, peer);
     if (kind === 'domain' || (kind !== 'api' && !isApiPath(path))) return visit(parts, request, response, peer);
     if (!peer.secure) return refusePlain(response, peer);
-    if (!isApiPath(path)) request.url = `${API_BASE}${request.url}`;
+    request.url = apiTarget(path, request.url as string);
     // The framework builds an address from the Host header and trips over one that is not a host.
     request.headers.host = peer.host || 'localhost';
     peerOf.set(request, peer);
@@ -80,9 +80,17 @@ function isApiPath(path: string): boolean {
   return path === API_BASE || path.startsWith(`${API_BASE}/`);
 }
 
+/** On its own host the API stands at the root; the root itself is the API's base, without a slash at the end. */
+function apiTarget(path: string, url: string): string {
+  if (path === '/' || path === `${API_BASE}/`) return `${API_BASE}${url.slice(path.length)}`;
+  return isApiPath(path) ? url : `${API_BASE}${url}`;
+}
+
 function visit(parts: ServerParts, request: IncomingMessage, response: ServerResponse, peer: Peer): void {
   if (peer.secure) return parts.visit(request, response, peer);
-  response.writeHead(308, { Location: `https://${peer.host}${request.url}` }).end();
+  // Without a host the path would be read as one.
+  const host = peer.host || new URL(parts.publicUrl).host;
+  response.writeHead(308, { Location: `https://${host}${request.url}` }).end();
 }
 
 function refusePlain(response: ServerResponse, peer: Peer): void {

@@ -33,6 +33,16 @@ export function createTagStore(db: Database) {
       return rows.map(toTag);
     },
 
+    async findByIds(workspaceId: string, ids: readonly string[]): Promise<Tag[]> {
+      const query = db.query.selectFrom('tag').selectAll().where('workspace_id', '=', workspaceId);
+      return (await query.where('id', 'in', ids).execute()).map(toTag);
+    },
+
+    async findByNames(workspaceId: string, folded: readonly string[]): Promise<Tag[]> {
+      const query = db.query.selectFrom('tag').selectAll().where('workspace_id', '=', workspaceId);
+      return (await query.where('name_folded', 'in', folded).execute()).map(toTag);
+    },
+
     async count(workspaceId: string, filter: TagFilter = {}): Promise<number> {
       const row = await matching(workspaceId, filter)
         .select((eb) => eb.fn.countAll<number>().as('count'))

@@ -7,7 +7,7 @@ import { AppError } from '../kernel/errors.ts';
 import { type Ids, pick } from '../kernel/ids.ts';
 import { owned } from '../kernel/resource.ts';
 import type { Workspaces } from '../workspaces/workspaces.ts';
-import { DEFAULT_TAG_COLORS, type Tag, type TagColor } from './tag.ts';
+import { DEFAULT_TAG_COLORS, foldName, type Tag, type TagColor } from './tag.ts';
 import type { TagFilter, TagSort, TagStore } from './tag.store.ts';
 
 export interface TagsParts {
@@ -38,6 +38,18 @@ export function createTags({ db, store, workspaces, clock, ids }: TagsParts) {
       store.list(workspaceId, filter, page),
 
     count: (workspaceId: string, filter: TagFilter): Promise<number> => store.count(workspaceId, filter),
+
+    /** By id; unknown ids are left out. */
+    async findByIds(workspaceId: string, ids: readonly string[]): Promise<Map<string, Tag>> {
+      const found = ids.length === 0 ? [] : await store.findByIds(workspaceId, ids);
+      return new Map(found.map((tag) => [tag.id, tag]));
+    },
+
+    /** By folded name; unknown names are left out. */
+    async findByNames(workspaceId: string, names: readonly string[]): Promise<Map<string, Tag>> {
+      const found = names.length === 0 ? [] : await store.findByNames(workspaceId, names.map(foldName));
+      return new Map(found.map((tag) => [foldName(tag.name), tag]));
+    },
 
     assertRoom: (workspaceId: string): Promise<void> =>
       workspaces.assertBelow('tags', workspaceId, () => store.count(workspaceId)),

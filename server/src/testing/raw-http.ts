@@ -11,11 +11,11 @@ export interface RawReply {
   readonly body: string;
 }
 
-/** Sends the parts, ends its side and reads until the other side ends. */
+/** Sends the parts and reads until the other side ends; with `end` it ends its own side first. */
 export async function connectRaw(
   port: number,
   parts: readonly (string | Uint8Array)[],
-  options: { tls?: boolean } = {},
+  options: { tls?: boolean; end?: boolean } = {},
 ): Promise<RawReply> {
   const target = { host: '127.0.0.1', port, allowHalfOpen: true };
   const socket = options.tls ? connectTls({ ...target, rejectUnauthorized: false }) : connectTcp(target);
@@ -26,6 +26,7 @@ export async function connectRaw(
   // Half-open sockets stay until both sides are done.
   socket.on('end', () => socket.end());
   for (const part of parts) socket.write(part);
+  if (options.end) socket.end();
   await closed;
   const text = Buffer.concat(chunks).toString('utf8');
   const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(text)?.[1] ?? 0);

@@ -12,6 +12,7 @@ export interface TestReply {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
+  readonly bytes: Buffer;
   /** The body as JSON; throws when it is none. */
   // biome-ignore lint/suspicious/noExplicitAny: tests read answers of every shape
   readonly json: any;
@@ -22,6 +23,8 @@ export interface TestRequest {
   /** Sent as JSON; text and bytes are sent as they are. */
   readonly body?: unknown;
   readonly headers?: Record<string, string>;
+  /** The address the request comes from. */
+  readonly ip?: string;
 }
 
 /** A workspace of its own, so that tests do not see each other. */
@@ -68,20 +71,22 @@ export async function openTestApp(
   };
 }
 
-async function send(app: App, method: string, path: string, { key, body, headers = {} }: TestRequest): Promise<TestReply> {
+async function send(app: App, method: string, path: string, { key, body, headers = {}, ip = '127.0.0.1' }: TestRequest): Promise<TestReply> {
   const raw = body === undefined || typeof body === 'string' || body instanceof Uint8Array;
   const request = new Request(`http://localhost:3000/api${path}`, {
     method,
     headers: { ...(key !== undefined && { Authorization: `Bearer ${key}` }), ...headers },
     ...(body !== undefined && { body: raw ? (body as string) : JSON.stringify(body) }),
   });
-  const peer = { ip: '127.0.0.1', secure: true, host: 'localhost:3000', origin: 'http://localhost:3000' };
+  const peer = { ip, secure: true, host: 'localhost:3000', origin: 'http://localhost:3000' };
   const response = await app.api.fetch(request, { peer });
-  const text = await response.text();
+  const bytes = Buffer.from(await response.arrayBuffer());
+  const text = bytes.toString();
   return {
     status: response.status,
     headers: response.headers,
     text,
+    bytes,
     get json() {
       return JSON.parse(text);
     },

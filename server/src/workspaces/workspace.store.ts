@@ -51,6 +51,7 @@ export function createWorkspaceStore(db: Database) {
           limits: '{}',
           events_usage: 0,
           links_usage: 0,
+          usage_month: 0,
           payouts_usage: 0,
           total_links: 0,
           total_clicks: 0,
@@ -64,6 +65,32 @@ export function createWorkspaceStore(db: Database) {
       await db.query
         .updateTable('workspace')
         .set({ ...toColumns(change), updated_at: nowMs })
+        .where('id', '=', id)
+        .execute();
+    },
+
+    /** Adds to the counts of a month; the first use in a new month starts them again. */
+    async addUsage(id: string, month: number, added: { links: number }): Promise<void> {
+      await db.query
+        .updateTable('workspace')
+        .set((eb) => {
+          const sameMonth = (column: 'links_usage' | 'events_usage') =>
+            eb.case().when('usage_month', '=', month).then(eb.ref(column)).else(0).end();
+          return {
+            links_usage: eb(sameMonth('links_usage'), '+', added.links),
+            events_usage: sameMonth('events_usage'),
+            usage_month: month,
+            total_links: eb('total_links', '+', added.links),
+          };
+        })
+        .where('id', '=', id)
+        .execute();
+    },
+
+    async addTotalLinks(id: string, count: number): Promise<void> {
+      await db.query
+        .updateTable('workspace')
+        .set((eb) => ({ total_links: eb('total_links', '+', count) }))
         .where('id', '=', id)
         .execute();
     },
@@ -110,7 +137,7 @@ function toWorkspace(row: Row): Workspace {
     webhookEnabled: row.webhook_enabled === 1,
     allowedHostnames: JSON.parse(row.allowed_hostnames) as string[],
     limits: JSON.parse(row.limits) as Limits,
-    usage: { events: row.events_usage, links: row.links_usage, payouts: row.payouts_usage },
+    usage: { month: row.usage_month, events: row.events_usage, links: row.links_usage, payouts: row.payouts_usage },
     totalLinks: row.total_links,
     totalClicks: row.total_clicks,
     createdAt: row.created_at,

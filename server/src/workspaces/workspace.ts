@@ -27,7 +27,8 @@ export interface Workspace {
   readonly webhookEnabled: boolean;
   readonly allowedHostnames: readonly string[];
   readonly limits: Limits;
-  readonly usage: { readonly events: number; readonly links: number; readonly payouts: number };
+  /** Counts of one month; in another month they are over. */
+  readonly usage: { readonly month: number; readonly events: number; readonly links: number; readonly payouts: number };
   readonly totalLinks: number;
   readonly totalClicks: number;
   readonly createdAt: number;
@@ -41,6 +42,12 @@ export type WorkspaceChange = Partial<
     'name' | 'slug' | 'logo' | 'plan' | 'defaultProduct' | 'conversionEnabled' | 'allowedHostnames' | 'publishableKey' | 'limits'
   >
 >;
+
+/** Months in a row, so that a change of month is a change of number. */
+export function usageMonth(ms: number): number {
+  const date = new Date(ms);
+  return date.getUTCFullYear() * 12 + date.getUTCMonth();
+}
 
 /** Slugs that would read as something else in an address. */
 const RESERVED_SLUGS = new Set(['api', 'app', 'admin', 'health', 'metrics', 'login', 'register', 'settings', 'new', 'ws']);

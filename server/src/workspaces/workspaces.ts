@@ -6,7 +6,7 @@ import { type Actor, type Plan, planIncludes } from '../http/operation.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { AppError, invalid } from '../kernel/errors.ts';
 import { type Ids, randomText } from '../kernel/ids.ts';
-import { isReservedSlug, type LimitName, slugify, type Workspace, type WorkspaceChange } from './workspace.ts';
+import { isReservedSlug, type LimitName, slugify, usageMonth, type Workspace, type WorkspaceChange } from './workspace.ts';
 import type { WorkspaceSort, WorkspaceStore } from './workspace.store.ts';
 
 export interface WorkspacesParts {
@@ -19,7 +19,8 @@ export interface WorkspacesParts {
 
 export function createWorkspaces({ db, store, users, clock, ids }: WorkspacesParts) {
   async function find(ref: string): Promise<Workspace | undefined> {
-    return (await store.findById(ref)) ?? (await store.findBySlug(ref.toLowerCase()));
+    const workspace = (await store.findById(ref)) ?? (await store.findBySlug(ref.toLowerCase()));
+    return workspace && thisMonth(workspace, usageMonth(clock.now()));
   }
 
   async function get(ref: string): Promise<Workspace> {
@@ -41,7 +42,7 @@ export function createWorkspaces({ db, store, users, clock, ids }: WorkspacesPar
       await store.update(id, values, clock.now());
     } catch (error) {
       if (!isUniqueViolation(error)) throw error;
-      const field = values.publishableKey ? 'publishableKey' : 'slug';
+      const field = (['slug', 'publishableKey'] as const).filter((name) => values[name]).join(' or ');
       throw new AppError('conflict', `Another workspace has this ${field}.`, { cause: error });
     }
     return get(id);
@@ -103,6 +104,19 @@ export function createWorkspaces({ db, store, users, clock, ids }: WorkspacesPar
     },
 
     assertBelow,
+    lock: (id: string): Promise<void> => store.lock(id),
+    addTotalLinks: (id: string, count: number): Promise<void> => store.addTotalLinks(id, count),
+
+    /** Refuses when so many more links would go beyond what the workspace may make in a month. */
+    async assertLinkQuota(id: string, count: number): Promise<void> {
+      const { limits, usage } = await get(id);
+      if (limits.links === undefined) return;
+      if (usage.links + count <= limits.links) return;
+      throw new AppError('forbidden', `This workspace is limited to ${limits.links} new links a month; ${usage.links} are used.`);
+    },
+
+    /** Counts new links; in the transaction that makes them, after the quota was checked under a lock. */
+    countLinks: (id: string, count: number): Promise<void> => store.addUsage(id, usageMonth(clock.now()), { links: count }),
 
     /** The same inside the transaction that adds one: concurrent additions wait for each other. */
     async reserve(name: LimitName, workspaceId: string, count: () => Promise<number>): Promise<void> {
@@ -115,6 +129,12 @@ export function createWorkspaces({ db, store, users, clock, ids }: WorkspacesPar
 }
 
 export type Workspaces = ReturnType<typeof createWorkspaces>;
+
+/** Counts of an earlier month are over. */
+function thisMonth(workspace: Workspace, month: number): Workspace {
+  if (workspace.usage.month === month) return workspace;
+  return { ...workspace, usage: { ...workspace.usage, month, events: 0, links: 0 } };
+}
 
 function checkedSlug(text: string): string {
   const slug = slugify(text);

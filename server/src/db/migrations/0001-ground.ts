@@ -31,6 +31,7 @@ export const ground: Migration = {
       limits ${text} not null,
       events_usage ${integer} not null default 0,
       links_usage ${integer} not null default 0,
+      usage_month ${integer} not null default 0,
       payouts_usage ${integer} not null default 0,
       total_links ${integer} not null default 0,
       total_clicks ${integer} not null default 0,

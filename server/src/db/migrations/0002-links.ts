@@ -11,7 +11,6 @@ export const links: Migration = {
       slug ${text} not null unique,
       is_primary ${integer} not null default 0,
       verified ${integer} not null default 0,
-      verified_checked_at ${integer},
       verification_code ${text} not null,
       archived ${integer} not null default 0,
       case_sensitive ${integer} not null default 0,
@@ -26,6 +25,7 @@ export const links: Migration = {
       updated_at ${integer} not null
     ) ${tableEnd}`,
     'create index domain_of_workspace on domain (workspace_id, archived, created_at, id)',
+    'create unique index primary_domain on domain (workspace_id) where is_primary = 1',
 
     `create table folder (
       id ${text} primary key,
@@ -40,6 +40,7 @@ export const links: Migration = {
       unique (workspace_id, name_folded)
     ) ${tableEnd}`,
     'create index folder_of_workspace on folder (workspace_id, created_at, id)',
+    'create index private_folder on folder (workspace_id, id) where access_level is null',
 
     `create table folder_user (
       folder_id ${text} not null references folder (id) on delete cascade,
@@ -93,6 +94,7 @@ export const links: Migration = {
       test_variants ${text},
       test_started_at ${integer},
       test_completed_at ${integer},
+      test_ended_at ${integer},
       clicks ${integer} not null default 0,
       leads ${integer} not null default 0,
       conversions ${integer} not null default 0,
@@ -107,7 +109,7 @@ export const links: Migration = {
     'create index link_by_url on link (workspace_id, url_hash)',
     'create index link_by_folder on link (workspace_id, folder_id, created_at, id)',
     'create index link_by_created on link (workspace_id, created_at, id)',
-    'create index link_with_test on link (test_completed_at) where test_variants is not null',
+    'create index link_with_test on link (test_completed_at) where test_variants is not null and test_ended_at is null',
 
     `create table link_tag (
       link_id ${text} not null references link (id) on delete cascade,
@@ -116,5 +118,13 @@ export const links: Migration = {
       primary key (link_id, tag_id)
     ) ${tableEnd}`,
     'create index links_of_tag on link_tag (tag_id, link_id)',
+
+    `create table cleanup (
+      kind ${text} not null,
+      target ${text} not null,
+      workspace_id ${text} not null references workspace (id) on delete cascade,
+      created_at ${integer} not null,
+      primary key (kind, target)
+    ) ${tableEnd}`,
   ],
 };

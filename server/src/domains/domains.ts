@@ -1,0 +1,272 @@
+// The short-link domains of a workspace and their rules. A domain's links follow it: made, renamed and
+// deleted with it. Every change writes its outbox event in the same transaction.
+import { createCleanup } from '../db/cleanup.ts';
+import { type Database, isUniqueViolation } from '../db/database.ts';
+import { appendOutbox } from '../db/outbox.ts';
+import type { PageRequest } from '../db/page.ts';
+import { type Actor, planIncludes } from '../http/operation.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { AppError, invalid } from '../kernel/errors.ts';
+import { type Ids, randomText } from '../kernel/ids.ts';
+import { owned } from '../kernel/resource.ts';
+import type { Workspaces } from '../workspaces/workspaces.ts';
+import {
+  type Domain,
+  type DomainChange,
+  foldSlug,
+  type LinkDomain,
+  PAID_FIELDS,
+  readChange,
+  refusedSlug,
+  type ServingDomain,
+} from './domain.ts';
+import type { DomainFilter, DomainSort, DomainStore } from './domain.store.ts';
+import type { DnsRecord, SetupCheck, SetupStatus } from './verify.ts';
+
+/** What domains need of links. All of them run inside the caller's transaction. */
+export interface DomainLinks {
+  /** The link at the domain's root (key `_root`, no destination yet). */
+  createRoot(workspaceId: string, userId: string, slug: string): Promise<void>;
+  /** Moves all links of one domain to its new name. */
+  rename(workspaceId: string, from: string, to: string): Promise<void>;
+  /** Deletes at most `limit` links of the domain, its root included; returns how many. */
+  deleteSome(workspaceId: string, slug: string, limit: number): Promise<number>;
+  /** Whether it has a link other than its root. */
+  hasLinks(slug: string): Promise<boolean>;
+}
+
+/** Keeps an image given as a data URL and returns its address; refuses what is no image, naming the field. */
+export type SaveImage = (dataUrl: string, field: string) => Promise<string>;
+
+export interface DomainsParts {
+  readonly db: Database;
+  readonly store: DomainStore;
+  readonly workspaces: Workspaces;
+  readonly links: DomainLinks;
+  readonly saveImage: SaveImage;
+  readonly setup: SetupCheck;
+  /** The domain that belongs to no workspace and that all may use, with its port where it has one. */
+  readonly defaultDomain: string;
+  /** Host names the service itself answers to: nobody's domain. */
+  readonly ownHosts: readonly string[];
+  readonly clock: Clock;
+  readonly ids: Ids;
+}
+
+export interface Verification {
+  readonly status: SetupStatus;
+  readonly domain: Domain;
+  readonly records: readonly DnsRecord[];
+}
+
+type DomainEvent = 'domain.created' | 'domain.updated' | 'domain.deleted';
+
+export function createDomains(parts: DomainsParts) {
+  const { db, store, workspaces, links, setup, defaultDomain, clock, ids } = parts;
+  const cleanup = createCleanup({ db, kind: 'domain', step: links.deleteSome });
+  const ownNames = new Set(parts.ownHosts.map(withoutPort));
+  const shared: LinkDomain = { slug: defaultDomain, shared: true, caseSensitive: false };
+
+  async function getOwn(workspaceId: string, slug: string, lock?: 'update'): Promise<Domain> {
+    return owned(await store.find(foldSlug(slug), lock), workspaceId, 'domain');
+  }
+
+  async function tell(type: DomainEvent, domain: Domain, previousSlug = domain.slug): Promise<void> {
+    const { id, slug, primary, verified, archived, caseSensitive, workspaceId } = domain;
+    const renamed = previousSlug === slug ? {} : { previousSlug };
+    const payload = { id, slug, ...renamed, primary, verified, archived, caseSensitive };
+    await appendOutbox(db.query, [{ workspaceId, type, payload }], clock.now());
+  }
+
+  async function checkedSlug(text: string): Promise<string> {
+    const slug = foldSlug(text);
+    const refusal = refusedSlug(slug) ?? (ownNames.has(slug) ? 'is a host name of this service' : undefined);
+    if (refusal) throw invalid('slug', refusal);
+    if (await cleanup.pending(slug)) {
+      throw new AppError('conflict', `The links of the deleted domain ${slug} are still being removed. Try again soon.`);
+    }
+    return slug;
+  }
+
+  /** An image becomes an address; other values pass. */
+  async function withStoredLogo(change: DomainChange): Promise<DomainChange> {
+    if (!change.logo?.startsWith('data:')) return change;
+    return { ...change, logo: await parts.saveImage(change.logo, 'logo') };
+  }
+
+  async function changed(before: Domain, change: DomainChange): Promise<Domain> {
+    const slug = change.slug === undefined ? before.slug : foldSlug(change.slug);
+    const caseSensitive = change.caseSensitive ?? before.caseSensitive;
+    if (slug !== before.slug) await checkedSlug(slug);
+    if (caseSensitive !== before.caseSensitive && (await links.hasLinks(before.slug))) {
+      throw invalid('caseSensitive', 'can only be changed while the domain has no links');
+    }
+    const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
+    const verified = before.verified && slug === before.slug;
+    return { ...before, ...given, slug, verified, caseSensitive, updatedAt: clock.now() };
+  }
+
+  return {
+    list: (workspaceId: string, filter: DomainFilter, page: PageRequest<DomainSort>): Promise<Domain[]> =>
+      store.list(workspaceId, filter, page),
+
+    count: (workspaceId: string, filter: DomainFilter): Promise<number> => store.count(workspaceId, filter),
+
+    get: (workspaceId: string, slug: string): Promise<Domain> => getOwn(workspaceId, slug),
+
+    assertRoom: (workspaceId: string): Promise<void> =>
+      workspaces.assertBelow('domains', workspaceId, () => store.count(workspaceId)),
+
+    async create(actor: Actor, request: DomainChange & { readonly slug: string }): Promise<Domain> {
+      assertPlan(actor, request);
+      const { workspaceId, userId } = actor;
+      const slug = await checkedSlug(request.slug);
+      const fields = await withStoredLogo(readChange(request));
+      return db.write(async () => {
+        await workspaces.reserve('domains', workspaceId, () => store.count(workspaceId));
+        await workspaces.lock(workspaceId);
+        const primary = (await store.count(workspaceId)) === 0;
+        const domain = newDomain({ ...fields, slug }, { id: ids('dom_'), workspaceId, primary, nowMs: clock.now() });
+        await store.insert(domain).catch(slugTaken);
+        await links.createRoot(workspaceId, userId, slug);
+        await tell('domain.created', domain);
+        return domain;
+      });
+    },
+
+    async update(actor: Actor, slug: string, request: DomainChange): Promise<Domain> {
+      const { workspaceId } = actor;
+      await getOwn(workspaceId, slug);
+      assertPlan(actor, request);
+      const change = await withStoredLogo(readChange(request));
+      return db.write(async () => {
+        const before = await getOwn(workspaceId, slug, 'update');
+        const domain = await changed(before, change);
+        await store.update(domain).catch(slugTaken);
+        if (domain.slug !== before.slug) await links.rename(workspaceId, before.slug, domain.slug);
+        await tell('domain.updated', domain, before.slug);
+        return domain;
+      });
+    },
+
+    /** The domain is gone at once, and with it its links for visitors; many links take a while to be removed. */
+    delete(workspaceId: string, slug: string): Promise<Domain> {
+      return db.write(async () => {
+        const domain = await getOwn(workspaceId, slug, 'update');
+        await store.delete(domain.id);
+        await cleanup.begin(workspaceId, domain.slug, clock.now());
+        await tell('domain.deleted', domain);
+        return domain;
+      });
+    },
+
+    /** Goes on removing the links of deleted domains; for a job. */
+    cleanUp: (signal: AbortSignal): Promise<void> => cleanup.run(signal),
+
+    setPrimary(workspaceId: string, slug: string): Promise<Domain> {
+      return db.write(async () => {
+        await getOwn(workspaceId, slug);
+        await workspaces.lock(workspaceId);
+        const before = await store.clearPrimary(workspaceId, clock.now());
+        const domain = { ...(await getOwn(workspaceId, slug, 'update')), primary: true, updatedAt: clock.now() };
+        await store.update(domain);
+        if (before && before.id !== domain.id) await tell('domain.updated', before);
+        await tell('domain.updated', domain);
+        return domain;
+      });
+    },
+
+    async verify(workspaceId: string, slug: string): Promise<Verification> {
+      const asked = await getOwn(workspaceId, slug);
+      const records = setup.records(asked.slug, asked.verificationCode);
+      const status = await setup.check(asked.slug, asked.verificationCode);
+      // No answer says nothing about the domain.
+      const verified = status === 'Unknown Error' ? asked.verified : status === 'Valid Configuration';
+      if (verified === asked.verified) return { status, domain: asked, records };
+      return db.write(async () => {
+        const before = await getOwn(workspaceId, slug, 'update');
+        const domain = { ...before, verified, updatedAt: clock.now() };
+        await store.update(domain);
+        await tell('domain.updated', domain);
+        return { status, domain, records };
+      });
+    },
+
+    /**
+     * The domain of a new or changed link: the named one, else the workspace's primary one, else the shared one.
+     * In the transaction that writes the link, so that the domain cannot go away before it ends.
+     */
+    async forLink(workspaceId: string, slug: string | undefined): Promise<LinkDomain> {
+      const name = slug === undefined ? await store.findPrimarySlug(workspaceId) : foldSlug(slug);
+      if (name === undefined || name === defaultDomain) return shared;
+      const domain = await store.find(name, 'share');
+      if (domain?.workspaceId !== workspaceId) {
+        throw new AppError('forbidden', `The domain ${name} does not belong to this workspace.`);
+      }
+      return { slug: domain.slug, shared: false, caseSensitive: domain.caseSensitive };
+    },
+
+    /** How keys of any domain are looked up; whose links they are is for the caller to check. */
+    async forLookup(slug: string): Promise<LinkDomain> {
+      const name = foldSlug(slug);
+      if (name === defaultDomain) return shared;
+      return { slug: name, shared: false, caseSensitive: (await store.find(name))?.caseSensitive ?? false };
+    },
+
+    /** A domain named in a list filter, as links have it; not found when this workspace cannot have links on it. */
+    async forFilter(workspaceId: string, slug: string): Promise<string> {
+      const name = foldSlug(slug);
+      if (name === defaultDomain) return name;
+      const domain = await store.find(name);
+      if (domain?.workspaceId !== workspaceId) throw new AppError('not_found', `There is no domain ${name}.`);
+      return name;
+    },
+
+    /** The given domains as visits see them, by slug; those that do not exist are left out. */
+    async findServing(slugs: readonly string[]): Promise<Map<string, ServingDomain>> {
+      return new Map((await store.findMany(slugs)).map((domain) => [domain.slug, domain]));
+    },
+  };
+}
+
+export type Domains = ReturnType<typeof createDomains>;
+
+function newDomain(
+  request: DomainChange & { readonly slug: string },
+  made: { id: string; workspaceId: string; primary: boolean; nowMs: number },
+): Domain {
+  return {
+    id: made.id,
+    workspaceId: made.workspaceId,
+    slug: request.slug,
+    primary: made.primary,
+    verified: false,
+    verificationCode: `linktrail-${randomText(32)}`,
+    archived: false,
+    caseSensitive: request.caseSensitive ?? false,
+    placeholder: request.placeholder ?? null,
+    expiredUrl: request.expiredUrl ?? null,
+    notFoundUrl: request.notFoundUrl ?? null,
+    logo: request.logo ?? null,
+    assetLinks: request.assetLinks ?? null,
+    appleAppSiteAssociation: request.appleAppSiteAssociation ?? null,
+    deepviewData: request.deepviewData ?? null,
+    createdAt: made.nowMs,
+    updatedAt: made.nowMs,
+  };
+}
+
+function assertPlan(actor: Actor, change: DomainChange): void {
+  if (planIncludes(actor.plan, 'pro')) return;
+  const field = PAID_FIELDS.find((name) => change[name]);
+  if (field) throw new AppError('forbidden', `${field} needs the plan pro or higher; the workspace has ${actor.plan}.`);
+}
+
+function withoutPort(host: string): string {
+  return host.toLowerCase().replace(/:\d+$/, '');
+}
+
+function slugTaken(error: unknown): never {
+  if (!isUniqueViolation(error)) throw error;
+  throw new AppError('conflict', 'This domain is in use already.', { cause: error });
+}

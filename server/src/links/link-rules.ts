@@ -1,0 +1,298 @@
+// The rules a link must pass, in the order in which they are told to the caller: first failure wins. The same
+// for one link and for a hundred, for a new one and for a change; look-ups are shared by all items of a call.
+import type { LinkDomain } from '../domains/domain.ts';
+import { type Actor, type Plan, planIncludes } from '../http/operation.ts';
+import { parseHumanDate } from '../kernel/dates.ts';
+import { readDestination } from '../kernel/destination.ts';
+import { AppError, invalid } from '../kernel/errors.ts';
+import { EMPTY_FIELDS, type Link, type LinkFields, type LinkTag, ROOT_KEY, stripExternalPrefix, truncate, UTM_FIELDS } from './link.ts';
+import type { LinkDraft } from './link-draft.ts';
+import { checkedKey, lookupKey } from './link-key.ts';
+import { CAMPAIGN_FIELDS, type Campaign, campaignOf, pointsAt, withCampaign } from './link-url.ts';
+
+/** One link on its way through the rules. */
+export interface Item {
+  readonly draft: LinkDraft;
+  readonly existing: Link | undefined;
+  /** Tags by id and tags by name add up, instead of ids winning. */
+  readonly addUpTags: boolean;
+  readonly fields: LinkFields;
+  domain: LinkDomain | undefined;
+  /** The key is to be made up. */
+  random: boolean;
+  /** Undefined: the tags stay as they are. */
+  tags: readonly LinkTag[] | undefined;
+  error: AppError | undefined;
+}
+
+/** What the rules ask about the rest of the world. */
+export interface Lookups {
+  readonly nowMs: number;
+  domain(slug: string | undefined): Promise<LinkDomain>;
+  /** A folder named by the caller. */
+  assertFolder(id: string): Promise<void>;
+  /** The folder the link is in already. */
+  assertCurrentFolder(id: string): Promise<void>;
+  saveImage(dataUrl: string, field: string): Promise<string>;
+  assertProgram(ids: { programId: string | null; partnerId: string | null }): Promise<void>;
+  assertWebhooks(ids: readonly string[]): Promise<void>;
+}
+
+/** What was found out for all items at once, between the two halves of the rules. */
+export interface Found {
+  readonly tagsById: ReadonlyMap<string, LinkTag>;
+  readonly tagsByName: ReadonlyMap<string, LinkTag>;
+  /** In use already, or claimed by an earlier item of this call. */
+  readonly keys: Set<string>;
+  readonly externalIds: Set<string>;
+}
+
+export function newItem(draft: LinkDraft, existing?: Link, addUpTags = false): Item {
+  const fields = { ...EMPTY_FIELDS, ...(existing && pickFields(existing)) };
+  return { draft, existing, addUpTags, fields, domain: undefined, random: false, tags: undefined, error: undefined };
+}
+
+function pickFields(link: Link): LinkFields {
+  return Object.fromEntries(Object.keys(EMPTY_FIELDS).map((name) => [name, link[name as keyof LinkFields]])) as unknown as LinkFields;
+}
+
+/** Runs one half of the rules; a refusal becomes the item's own error. */
+export async function attempt(items: readonly Item[], step: (item: Item) => Promise<void>): Promise<void> {
+  for (const item of items) {
+    if (item.error) continue;
+    try {
+      await step(item);
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      item.error = error;
+    }
+  }
+}
+
+/** Destination, plan, domain and the form of the key: all that needs no look at other links. */
+export async function applyOwnRules(item: Item, actor: Actor, look: Lookups): Promise<void> {
+  applyDestinations(item);
+  assertPlan(item, actor.plan);
+  assertTest(item);
+  await applyIdentity(item, actor, look);
+  applyPlainFields(item);
+  await applyImage(item, look);
+}
+
+/** Everything that depends on other rows. */
+export async function applySharedRules(item: Item, look: Lookups, found: Found): Promise<void> {
+  claimKey(item, found);
+  assertNoLoop(item);
+  claimExternalId(item, found);
+  applyTags(item, found);
+  await applyFolder(item, look);
+  await applyProgram(item, look);
+  if (item.draft.webhookIds?.length) await look.assertWebhooks([...new Set(item.draft.webhookIds)]);
+  applyDates(item, look.nowMs);
+}
+
+function applyDestinations({ draft, existing, fields }: Item): void {
+  const isRoot = (existing?.key ?? draft.key) === ROOT_KEY;
+  if (draft.url !== undefined) {
+    if (draft.url === '' && !isRoot) throw new AppError('bad_request', 'too_small: url: a destination is required');
+    fields.url = draft.url === '' ? '' : readDestination('url', draft.url);
+  }
+  for (const field of ['ios', 'android'] as const) {
+    const text = draft[field];
+    if (text !== undefined) fields[field] = text === null ? null : readDestination(field, text);
+  }
+  if (draft.geo !== undefined) fields.geo = draft.geo && mapGeo(draft.geo);
+  if (draft.testVariants !== undefined) {
+    fields.testVariants =
+      draft.testVariants?.map(({ url, percentage }, index) => ({
+        url: readDestination(`testVariants[${index}].url`, url),
+        percentage,
+      })) ?? null;
+  }
+  applyCampaign(draft, existing, fields);
+}
+
+function mapGeo(geo: Record<string, string>): Record<string, string> | null {
+  const entries = Object.entries(geo).map(([country, url]) => [country, readDestination(`geo.${country}`, url)]);
+  return entries.length === 0 ? null : Object.fromEntries(entries);
+}
+
+/** A changed link keeps its campaign: what it has counts as given, what is sent wins over it. */
+function applyCampaign(draft: LinkDraft, existing: Link | undefined, fields: LinkFields): void {
+  const sent = CAMPAIGN_FIELDS.filter((field) => draft[field] !== undefined);
+  if (draft.url === undefined && sent.length === 0) return;
+  const campaign: Campaign = existing ? Object.fromEntries(UTM_FIELDS.map((field) => [field, existing[field]])) : {};
+  for (const field of sent) campaign[field] = draft[field] ?? null;
+  fields.url = withCampaign(fields.url, campaign);
+  Object.assign(fields, campaignOf(fields.url));
+}
+
+const PRO_FIELDS = ['proxy', 'password', 'rewrite', 'expiresAt', 'ios', 'android', 'geo', 'doIndex', 'folderId'] as const;
+const BUSINESS_FIELDS = ['trackConversion', 'testVariants'] as const;
+
+function assertPlan({ draft, existing }: Item, plan: Plan): void {
+  const isRoot = (existing?.key ?? draft.key) === ROOT_KEY;
+  const pro = PRO_FIELDS.find((field) => draft[field]) ?? (isRoot && draft.url ? 'url' : undefined);
+  if (pro) assertPlanFor(pro, plan, 'pro');
+  const business = BUSINESS_FIELDS.find((field) => draft[field]) ?? (draft.webhookIds?.length ? 'webhookIds' : undefined);
+  if (business) assertPlanFor(business, plan, 'business');
+}
+
+function assertPlanFor(field: string, plan: Plan, minimum: Plan): void {
+  if (planIncludes(plan, minimum)) return;
+  throw new AppError('forbidden', `custom: ${field}: needs the plan ${minimum} or higher; the workspace has ${plan}`);
+}
+
+function assertTest({ draft, existing }: Item): void {
+  const variants = draft.testVariants === undefined ? existing?.testVariants : draft.testVariants;
+  const tracked = draft.trackConversion ?? existing?.trackConversion;
+  const concerned = draft.testVariants !== undefined || draft.trackConversion !== undefined;
+  if (variants && !tracked && concerned) throw invalid('testVariants', 'a test needs trackConversion: true');
+}
+
+async function applyIdentity(item: Item, actor: Actor, look: Lookups): Promise<void> {
+  const { draft, existing, fields } = item;
+  if (existing?.key === ROOT_KEY) {
+    item.domain = await look.domain(existing.domain);
+    return;
+  }
+  item.domain = await look.domain(draft.domain ?? existing?.domain);
+  fields.domain = item.domain.slug;
+  if (draft.key === undefined && existing) {
+    if (existing.domain !== item.domain.slug) fields.key = checked(existing.key, item.domain, actor.plan);
+    return;
+  }
+  if (!draft.key) item.random = true;
+  else if (!isSameKey(draft.key, existing, item.domain)) fields.key = checked(draft.key, item.domain, actor.plan);
+  else fields.key = draft.key;
+}
+
+function checked(key: string, domain: LinkDomain, plan: Plan): string {
+  return checkedKey(key, domain, planIncludes(plan, 'pro'));
+}
+
+function isSameKey(key: string, existing: Link | undefined, domain: LinkDomain): boolean {
+  return existing?.domain === domain.slug && existing.key === key;
+}
+
+const PLAIN_FIELDS = [
+  'tenantId', 'trackConversion', 'archived', 'proxy', 'rewrite', 'doIndex', 'publicStats', 'comments', 'video',
+] as const;
+
+function applyPlainFields({ draft, fields }: Item): void {
+  for (const name of PLAIN_FIELDS) {
+    if (draft[name] !== undefined) Object.assign(fields, { [name]: draft[name] });
+  }
+  if (draft.password !== undefined) fields.password = draft.password || null;
+  if (draft.title !== undefined) fields.title = draft.title && truncate(draft.title, 120);
+  if (draft.description !== undefined) fields.description = draft.description && truncate(draft.description, 240);
+  if (draft.externalId !== undefined) fields.externalId = draft.externalId && stripExternalPrefix(draft.externalId);
+}
+
+async function applyImage({ draft, fields }: Item, look: Lookups): Promise<void> {
+  const { image } = draft;
+  if (image === undefined) return;
+  fields.image = image === null ? null : image.startsWith('data:') ? await look.saveImage(image, 'image') : webImage(image);
+}
+
+/** Text that is no web address is dropped; an address must have a host that others can reach. */
+function webImage(text: string): string | null {
+  const url = URL.parse(text);
+  if (!url || !/^https?:$/.test(url.protocol)) return null;
+  if (!/^([a-z0-9-]+\.)+[a-z][a-z0-9-]*$/i.test(url.hostname)) {
+    throw invalid('image', 'must be on a public host such as images.example.com');
+  }
+  return text;
+}
+
+export function keySlot(domain: LinkDomain, key: string): string {
+  return `${domain.slug}/${lookupKey(key, domain)}`;
+}
+
+/** Whether the key is new to the link: then it must be free. */
+export function changesKey({ existing, fields, domain, random }: Item): boolean {
+  if (random || !domain) return false;
+  return !existing || keySlot({ ...domain, slug: existing.domain }, existing.key) !== keySlot(domain, fields.key);
+}
+
+function claimKey(item: Item, found: Found): void {
+  if (!changesKey(item)) return;
+  const slot = keySlot(item.domain as LinkDomain, item.fields.key);
+  if (found.keys.has(slot)) {
+    throw new AppError('conflict', `custom: key: ${item.fields.domain}/${item.fields.key} is taken already`);
+  }
+  found.keys.add(slot);
+}
+
+function assertNoLoop({ fields, domain, random }: Item): void {
+  if (random || !domain) return;
+  const destinations = [
+    ['url', fields.url], ['ios', fields.ios], ['android', fields.android],
+    ...Object.entries(fields.geo ?? {}).map(([country, url]) => [`geo.${country}`, url]),
+    ...(fields.testVariants ?? []).map(({ url }, index) => [`testVariants[${index}].url`, url]),
+  ] as [string, string | null][];
+  const loop = destinations.find(([, url]) => url && pointsAt(url, domain, fields.key));
+  if (loop) throw invalid(loop[0], 'a link must not point at itself');
+}
+
+function claimExternalId({ draft, existing, fields }: Item, found: Found): void {
+  const id = fields.externalId;
+  if (draft.externalId === undefined || id === null || id === existing?.externalId) return;
+  if (id === '') throw invalid('externalId', 'must have 1 to 255 characters');
+  if (found.externalIds.has(id)) throw new AppError('conflict', `custom: externalId: ${id} is taken already`);
+  found.externalIds.add(id);
+}
+
+function applyTags(item: Item, found: Found): void {
+  const { tagIds, tagId, tagNames } = item.draft;
+  const ids = tagIds ?? (tagId === undefined ? undefined : tagId === null ? [] : [tagId]);
+  if (ids === undefined && tagNames === undefined) return;
+  const byId = pick(ids ?? [], found.tagsById, 'tagIds');
+  const byName = ids && !item.addUpTags ? [] : pick(tagNames ?? [], found.tagsByName, 'tagNames');
+  item.tags = [...new Map([...byId, ...byName].map((tag) => [tag.id, tag])).values()];
+}
+
+function pick(wanted: readonly string[], tags: ReadonlyMap<string, LinkTag>, field: string): LinkTag[] {
+  const unknown = wanted.filter((name) => !tags.has(tagSlot(name, field)));
+  if (unknown.length > 0) throw invalid(field, `there are no tags ${unknown.join(', ')}`);
+  return wanted.map((name) => tags.get(tagSlot(name, field)) as LinkTag);
+}
+
+function tagSlot(name: string, field: string): string {
+  return field === 'tagNames' ? name.normalize('NFC').toLowerCase() : name;
+}
+
+async function applyFolder({ draft, existing, fields }: Item, look: Lookups): Promise<void> {
+  if (existing?.folderId) await look.assertCurrentFolder(existing.folderId);
+  if (draft.folderId === undefined) return;
+  if (draft.folderId && draft.folderId !== existing?.folderId) await look.assertFolder(draft.folderId);
+  fields.folderId = draft.folderId;
+}
+
+async function applyProgram({ draft, fields }: Item, look: Lookups): Promise<void> {
+  const { programId, partnerId } = draft;
+  if (programId || partnerId) await look.assertProgram({ programId: programId ?? null, partnerId: partnerId ?? null });
+  if (programId !== undefined) fields.programId = programId;
+  if (partnerId !== undefined) fields.partnerId = partnerId;
+}
+
+function applyDates({ draft, fields, domain, random }: Item, nowMs: number): void {
+  if (draft.expiresAt !== undefined) fields.expiresAt = readDate('expiresAt', draft.expiresAt, nowMs);
+  if (draft.expiredUrl !== undefined) {
+    fields.expiredUrl = draft.expiredUrl === null ? null : readDestination('expiredUrl', draft.expiredUrl);
+    if (fields.expiredUrl && domain && !random && pointsAt(fields.expiredUrl, domain, fields.key)) {
+      throw invalid('expiredUrl', 'a link must not point at itself');
+    }
+  }
+  if (draft.testStartedAt !== undefined) fields.testStartedAt = readDate('testStartedAt', draft.testStartedAt, nowMs);
+  if (draft.testCompletedAt !== undefined) {
+    fields.testCompletedAt = readDate('testCompletedAt', draft.testCompletedAt, nowMs);
+  }
+}
+
+function readDate(field: string, text: string | null, nowMs: number): number | null {
+  if (text === null || text === '') return null;
+  const ms = parseHumanDate(text, nowMs);
+  if (ms === undefined) throw invalid(field, 'must be a date such as 2031-03-01T09:00:00Z, or words such as "in 3 days"');
+  return ms;
+}

@@ -1,0 +1,309 @@
+// SQL for links: rows in and out, and the look-ups that the rules need. Lists and counts are in link-list.store.ts.
+import type { Insertable, Selectable, Updateable } from 'kysely';
+import type { Database } from '../db/database.ts';
+import type { Schema } from '../db/schema.ts';
+import { sha256Hex } from '../kernel/ids.ts';
+import type { TagColor } from '../tags/tag.ts';
+import { type Link, type LinkFields, type LinkTag, ROOT_KEY, type TestVariant } from './link.ts';
+
+type Row = Selectable<Schema['link']>;
+
+/** Few enough that a statement stays below the engines' limits on parameters. */
+const ROWS_PER_INSERT = 500;
+
+export interface NewLink {
+  readonly id: string;
+  readonly workspaceId: string;
+  readonly userId: string | null;
+  readonly fields: Readonly<LinkFields>;
+  readonly lookupKey: string;
+  readonly createdAt: number;
+}
+
+export function createLinkStore(db: Database) {
+  async function withTags(rows: Row[]): Promise<Link[]> {
+    const tags = rows.length === 0 ? new Map<string, LinkTag[]>() : await tagsOf(rows.map((row) => row.id));
+    return rows.map((row) => toLink(row, tags.get(row.id) ?? []));
+  }
+
+  async function tagsOf(linkIds: string[]): Promise<Map<string, LinkTag[]>> {
+    const rows = await db.query
+      .selectFrom('link_tag')
+      .innerJoin('tag', 'tag.id', 'link_tag.tag_id')
+      .select(['link_tag.link_id', 'tag.id', 'tag.name', 'tag.color'])
+      .where('link_tag.link_id', 'in', linkIds)
+      .orderBy('link_tag.link_id')
+      .orderBy('link_tag.position')
+      .execute();
+    const byLink = new Map<string, LinkTag[]>();
+    for (const { link_id, id, name, color } of rows) {
+      const list = byLink.get(link_id);
+      const tag = { id, name, color: color as TagColor };
+      if (list) list.push(tag);
+      else byLink.set(link_id, [tag]);
+    }
+    return byLink;
+  }
+
+  return {
+    withTags,
+
+    async findById(id: string): Promise<Link | undefined> {
+      const rows = await db.query.selectFrom('link').selectAll().where('id', '=', id).execute();
+      return (await withTags(rows))[0];
+    },
+
+    async findByIds(ids: readonly string[]): Promise<Link[]> {
+      if (ids.length === 0) return [];
+      return withTags(await db.query.selectFrom('link').selectAll().where('id', 'in', ids).execute());
+    },
+
+    async findByExternalIds(workspaceId: string, externalIds: readonly string[]): Promise<Link[]> {
+      if (externalIds.length === 0) return [];
+      const rows = await db.query
+        .selectFrom('link')
+        .selectAll()
+        .where('workspace_id', '=', workspaceId)
+        .where('external_id', 'in', externalIds)
+        .execute();
+      return withTags(rows);
+    },
+
+    async findByKey(domain: string, lookupKey: string): Promise<Link | undefined> {
+      const rows = await db.query
+        .selectFrom('link')
+        .selectAll()
+        .where('domain', '=', domain)
+        .where('lookup_key', '=', lookupKey)
+        .execute();
+      return (await withTags(rows))[0];
+    },
+
+    /** The oldest link of the workspace that has one of these destinations. */
+    async findByUrl(workspaceId: string, urls: readonly string[]): Promise<Link | undefined> {
+      const rows = await db.query
+        .selectFrom('link')
+        .selectAll()
+        .where('workspace_id', '=', workspaceId)
+        .where('url_hash', 'in', urls.map(urlHash))
+        .where('url', 'in', urls)
+        .orderBy('created_at')
+        .orderBy('id')
+        .limit(1)
+        .execute();
+      return (await withTags(rows))[0];
+    },
+
+    /** Which of these keys of a domain are in use. */
+    async takenKeys(domain: string, lookupKeys: readonly string[]): Promise<Set<string>> {
+      const rows = await db.query
+        .selectFrom('link')
+        .select('lookup_key')
+        .where('domain', '=', domain)
+        .where('lookup_key', 'in', lookupKeys)
+        .execute();
+      return new Set(rows.map((row) => row.lookup_key));
+    },
+
+    async takenExternalIds(workspaceId: string, externalIds: readonly string[]): Promise<Set<string>> {
+      const rows = await db.query
+        .selectFrom('link')
+        .select('external_id')
+        .where('workspace_id', '=', workspaceId)
+        .where('external_id', 'in', externalIds)
+        .execute();
+      return new Set(rows.map((row) => row.external_id as string));
+    },
+
+    /** Inserts what collides with nothing; returns the ids that went in. */
+    async insert(links: readonly NewLink[]): Promise<Set<string>> {
+      const inserted = new Set<string>();
+      for (let start = 0; start < links.length; start += ROWS_PER_INSERT) {
+        const rows = await db.query
+          .insertInto('link')
+          .values(links.slice(start, start + ROWS_PER_INSERT).map(toRow))
+          .onConflict((conflict) => conflict.doNothing())
+          .returning('id')
+          .execute();
+        for (const { id } of rows) inserted.add(id);
+      }
+      return inserted;
+    },
+
+    async update(id: string, change: Updateable<Schema['link']>): Promise<void> {
+      await db.query.updateTable('link').set(change).where('id', '=', id).execute();
+    },
+
+    /** Replaces the tags of these links. */
+    async setTags(tagIds: ReadonlyMap<string, readonly string[]>): Promise<void> {
+      await db.query.deleteFrom('link_tag').where('link_id', 'in', [...tagIds.keys()]).execute();
+      await insertTags(tagIds);
+    },
+
+    addTags: insertTags,
+
+    /** At most so many links of a domain or a folder, in no particular order. */
+    async findSome(of: { workspaceId: string; domain?: string; folderId?: string }, limit: number): Promise<Link[]> {
+      let query = db.query.selectFrom('link').selectAll().where('workspace_id', '=', of.workspaceId).limit(limit);
+      if (of.domain !== undefined) query = query.where('domain', '=', of.domain);
+      if (of.folderId !== undefined) query = query.where('folder_id', '=', of.folderId);
+      return withTags(await query.execute());
+    },
+
+    async hasKeyedLinks(domain: string): Promise<boolean> {
+      const rows = await db.query.selectFrom('link').select('lookup_key').where('domain', '=', domain).limit(2).execute();
+      return rows.some((row) => row.lookup_key !== ROOT_KEY);
+    },
+
+    async moveDomain(workspaceId: string, from: string, to: string, nowMs: number): Promise<void> {
+      await db.query
+        .updateTable('link')
+        .set({ domain: to, updated_at: nowMs })
+        .where('workspace_id', '=', workspaceId)
+        .where('domain', '=', from)
+        .execute();
+    },
+
+    async clearFolder(ids: readonly string[], nowMs: number): Promise<void> {
+      await db.query.updateTable('link').set({ folder_id: null, updated_at: nowMs }).where('id', 'in', ids).execute();
+    },
+
+    async delete(ids: readonly string[]): Promise<void> {
+      await db.query.deleteFrom('link_tag').where('link_id', 'in', ids).execute();
+      await db.query.deleteFrom('link').where('id', 'in', ids).execute();
+    },
+  };
+
+  async function insertTags(tagIds: ReadonlyMap<string, readonly string[]>): Promise<void> {
+    const rows = [...tagIds].flatMap(([link_id, ids]) => ids.map((tag_id, position) => ({ link_id, tag_id, position })));
+    if (rows.length > 0) await db.query.insertInto('link_tag').values(rows).execute();
+  }
+}
+
+export type LinkStore = ReturnType<typeof createLinkStore>;
+
+export function urlHash(url: string): string {
+  return sha256Hex(url).slice(0, 16);
+}
+
+const flag = (value: boolean): number => (value ? 1 : 0);
+const json = (value: unknown): string | null => (value === null ? null : JSON.stringify(value));
+
+/** The columns of the fields given; the others stay out of the statement. */
+export function toColumns(fields: Partial<LinkFields>): Updateable<Schema['link']> {
+  const columns: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(fields)) {
+    const column = COLUMNS[name as keyof LinkFields];
+    columns[column] = typeof value === 'boolean' ? flag(value) : value;
+  }
+  if (fields.url !== undefined) columns.url_hash = urlHash(fields.url);
+  if (fields.geo !== undefined) columns.geo = json(fields.geo);
+  if (fields.testVariants !== undefined) columns.test_variants = json(fields.testVariants);
+  return columns;
+}
+
+const COLUMNS: Record<keyof LinkFields, keyof Schema['link']> = {
+  domain: 'domain',
+  key: 'key',
+  url: 'url',
+  externalId: 'external_id',
+  tenantId: 'tenant_id',
+  programId: 'program_id',
+  partnerId: 'partner_id',
+  folderId: 'folder_id',
+  trackConversion: 'track_conversion',
+  archived: 'archived',
+  proxy: 'proxy',
+  rewrite: 'rewrite',
+  doIndex: 'do_index',
+  publicStats: 'public_stats',
+  expiresAt: 'expires_at',
+  expiredUrl: 'expired_url',
+  password: 'password',
+  title: 'title',
+  description: 'description',
+  image: 'image',
+  video: 'video',
+  ios: 'ios',
+  android: 'android',
+  geo: 'geo',
+  comments: 'comments',
+  testVariants: 'test_variants',
+  testStartedAt: 'test_started_at',
+  testCompletedAt: 'test_completed_at',
+  utm_source: 'utm_source',
+  utm_medium: 'utm_medium',
+  utm_campaign: 'utm_campaign',
+  utm_term: 'utm_term',
+  utm_content: 'utm_content',
+};
+
+function toRow(link: NewLink): Insertable<Schema['link']> {
+  return {
+    ...(toColumns(link.fields) as Insertable<Schema['link']>),
+    id: link.id,
+    workspace_id: link.workspaceId,
+    user_id: link.userId,
+    lookup_key: link.lookupKey,
+    clicks: 0,
+    leads: 0,
+    conversions: 0,
+    sales: 0,
+    sale_amount: 0,
+    last_clicked_at: 0,
+    created_at: link.createdAt,
+    updated_at: link.createdAt,
+  };
+}
+
+export function toLink(row: Row, tags: readonly LinkTag[]): Link {
+  return {
+    id: row.id,
+    workspaceId: row.workspace_id,
+    userId: row.user_id,
+    domain: row.domain,
+    key: row.key,
+    url: row.url,
+    externalId: row.external_id,
+    tenantId: row.tenant_id,
+    programId: row.program_id,
+    partnerId: row.partner_id,
+    folderId: row.folder_id,
+    trackConversion: row.track_conversion === 1,
+    archived: row.archived === 1,
+    proxy: row.proxy === 1,
+    rewrite: row.rewrite === 1,
+    doIndex: row.do_index === 1,
+    publicStats: row.public_stats === 1,
+    expiresAt: row.expires_at,
+    expiredUrl: row.expired_url,
+    disabledAt: row.disabled_at,
+    bannedAt: row.banned_at,
+    password: row.password,
+    title: row.title,
+    description: row.description,
+    image: row.image,
+    video: row.video,
+    ios: row.ios,
+    android: row.android,
+    geo: row.geo === null ? null : (JSON.parse(row.geo) as Record<string, string>),
+    comments: row.comments,
+    utm_source: row.utm_source,
+    utm_medium: row.utm_medium,
+    utm_campaign: row.utm_campaign,
+    utm_term: row.utm_term,
+    utm_content: row.utm_content,
+    testVariants: row.test_variants === null ? null : (JSON.parse(row.test_variants) as TestVariant[]),
+    testStartedAt: row.test_started_at,
+    testCompletedAt: row.test_completed_at,
+    clicks: row.clicks,
+    leads: row.leads,
+    conversions: row.conversions,
+    sales: row.sales,
+    saleAmount: row.sale_amount,
+    lastClickedAt: row.last_clicked_at === 0 ? null : row.last_clicked_at,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    tags,
+  };
+}

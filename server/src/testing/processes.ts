@@ -1,0 +1,131 @@
+// Real processes for tests: the server and the command line, each in a folder and an environment of its own,
+// and none of them left behind.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const SOURCE = join(import.meta.dirname, '..');
+/** Starting is most of what these tests wait for; compiled code is kept from one process to the next. */
+const COMPILE_CACHE = join(SOURCE, '..', '..', 'node_modules', '.cache', 'linktrail');
+const OURS = /^(LINKTRAIL_|DATABASE_URL$|CLICKHOUSE_URL$|REDIS_URL$|PORT$|HOST$|npm_|NODE_)/;
+
+export interface Place {
+  /** The working directory: empty, and removed after the test. */
+  readonly folder: string;
+  readonly dataDir: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+interface Cleanup {
+  after(work: () => Promise<void>): void;
+}
+
+export async function makePlace(t: Cleanup, env: Record<string, string> = {}): Promise<Place> {
+  const folder = await mkdtemp(join(tmpdir(), 'lt-'));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  const dataDir = env.LINKTRAIL_DATA_DIR ?? join(folder, 'data');
+  const inherited = Object.entries(process.env).filter(([name]) => !OURS.test(name));
+  return {
+    folder,
+    dataDir,
+    env: {
+      ...Object.fromEntries(inherited),
+      NODE_COMPILE_CACHE: COMPILE_CACHE,
+      PORT: '0',
+      LINKTRAIL_DATA_DIR: dataDir,
+      ...env,
+    },
+  };
+}
+
+export interface Finished {
+  readonly code: number | null;
+  readonly signal: string | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface RunningServer {
+  readonly url: string;
+  readonly pid: number;
+  readonly banner: string;
+  /** What was logged so far. */
+  log(): string;
+  kill(signal: NodeJS.Signals): void;
+  readonly finished: Promise<Finished>;
+}
+
+/** Resolves when the server has printed that it is ready; rejects with its last words when it ends before. */
+export async function startServer(
+  t: Cleanup,
+  place: Place,
+  env: Record<string, string> = {},
+): Promise<RunningServer> {
+  const child = spawnNode(['main.ts'], place, env);
+  const finished = collect(child);
+  t.after(async () => {
+    child.kill('SIGKILL');
+    await finished;
+  });
+  const text = { out: '', err: '' };
+  child.stderr?.on('data', (chunk) => {
+    text.err += chunk;
+  });
+  const ready = new Promise<void>((resolve) => {
+    child.stdout?.on('data', (chunk) => {
+      text.out += chunk;
+      if (text.out.endsWith('\n\n') && text.out.includes('Try it')) resolve();
+    });
+  });
+  const ended = finished.then(({ stderr }) => Promise.reject(new Error(`The server ended: ${stderr}`)));
+  await Promise.race([ready, ended]);
+  ended.catch(() => {});
+  const [, url = '', pid = ''] = /ready at (\S+) \(pid (\d+)\)/.exec(text.out) ?? [];
+  return {
+    url,
+    pid: Number(pid),
+    banner: text.out,
+    log: () => text.err,
+    kill: (signal) => child.kill(signal),
+    finished,
+  };
+}
+
+/** A server that is expected to end by itself. */
+export function runServer(place: Place, env: Record<string, string> = {}): Promise<Finished> {
+  return collect(spawnNode(['main.ts'], place, env));
+}
+
+export function runCli(
+  place: Place,
+  args: readonly string[],
+  env: Record<string, string> = {},
+): Promise<Finished> {
+  return collect(spawnNode(['../bin/linktrail.mjs', ...args], place, env));
+}
+
+function spawnNode(
+  [script = '', ...args]: readonly string[],
+  place: Place,
+  env: Record<string, string>,
+): ChildProcess {
+  return spawn(process.execPath, [join(SOURCE, script), ...args], {
+    cwd: place.folder,
+    env: { ...place.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+}
+
+async function collect(child: ChildProcess): Promise<Finished> {
+  const text = { stdout: '', stderr: '' };
+  child.stdout?.setEncoding('utf8').on('data', (chunk) => {
+    text.stdout += chunk;
+  });
+  child.stderr?.setEncoding('utf8').on('data', (chunk) => {
+    text.stderr += chunk;
+  });
+  const [code, signal] = (await once(child, 'close')) as [number | null, string | null];
+  return { code, signal, ...text };
+}
