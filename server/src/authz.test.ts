@@ -6,9 +6,15 @@ import { type Operation, PLANS, planIncludes, ROLES, type Role } from './http/op
 import { ERROR_STATUS } from './kernel/errors.ts';
 import { allOperations } from './operations.ts';
 import { openTestApp, type TestApp, type TestReply, type TestWorkspace } from './testing/test-app.ts';
-import { missingRequests, type ValidRequest, validRequest } from './testing/valid-requests.ts';
+import { missingRequests, NEVER_GRANTED, type ValidRequest, validRequest } from './testing/valid-requests.ts';
 
-const OWNER_ONLY = ['workspaces.write', 'domains.write', 'tokens.write', 'webhooks.write', 'oauth_apps.write'];
+const OWNER_ONLY = [
+  'workspaces.write',
+  'domains.write',
+  'tokens.write',
+  'webhooks.write',
+  'oauth_apps.write',
+];
 const PAYERS = ['payouts.write', 'billing.write'];
 const READABLE = ['links', 'tags', 'folders', 'domains', 'analytics', 'workspaces', 'webhooks', 'groups'];
 const WRITABLE = ['links', 'tags', 'folders', 'groups', 'domains', 'workspaces', 'webhooks'];
@@ -43,7 +49,8 @@ function assertRefused(reply: TestReply, status: number, content: readonly strin
   const { error, ...rest } = reply.json;
   assert.deepEqual(rest, {}, what);
   assert.equal(ERROR_STATUS[error.code as keyof typeof ERROR_STATUS], status, what);
-  for (const secret of content) assert.ok(!reply.text.includes(secret), `${what} shows ${secret}: ${reply.text}`);
+  for (const secret of content)
+    assert.ok(!reply.text.includes(secret), `${what} shows ${secret}: ${reply.text}`);
   tried.refused += 1;
 }
 
@@ -65,18 +72,25 @@ before(async () => {
 after(() => t.close());
 
 /** Sends refused requests at resources of the home workspace and sees that nothing came of them. */
-async function expectRefusals(attempt: (operation: Operation, request: ValidRequest, method: string) => Promise<void>) {
+async function expectRefusals(
+  attempt: (operation: Operation, request: ValidRequest, method: string) => Promise<void>,
+) {
   for (const operation of operations) {
     if (operation.access.by === 'nobody') continue;
     const request = await validRequest(t, home, operation);
     const before = await stateOf(operation, request);
     for (const method of methodsOf(operation)) await attempt(operation, request, method);
-    assert.equal(await stateOf(operation, request), before, `${operation.id} changed something though it refused`);
+    assert.equal(
+      await stateOf(operation, request),
+      before,
+      `${operation.id} changed something though it refused`,
+    );
   }
 }
 
 async function stateOf({ path }: Operation, request: ValidRequest): Promise<string> {
-  if (request.resources.length > 0) return (await Promise.all(request.resources.map((r) => r.snapshot()))).join();
+  if (request.resources.length > 0)
+    return (await Promise.all(request.resources.map((r) => r.snapshot()))).join();
   if (!operations.some((other) => other.method === 'GET' && other.path === path)) return '';
   const { text } = await t.request('GET', path, { key: home.key });
   return text.replaceAll(/"lastUsed":[^,]+/g, '');
@@ -92,12 +106,29 @@ describe('authorisation of every operation', () => {
 
   test('without a key, with another scheme or a malformed header it is 401', async () => {
     const basic = `Basic ${Buffer.from(`user:${home.key}`).toString('base64')}`;
-    const headers = [undefined, '', 'Bearer', 'Bearer ', home.key, basic, `Bearer ${home.key} more`, `Token ${home.key}`];
+    const headers = [
+      undefined,
+      '',
+      'Bearer',
+      'Bearer ',
+      home.key,
+      basic,
+      `Bearer ${home.key} more`,
+      `Token ${home.key}`,
+    ];
     await expectRefusals(async (operation, request, method) => {
       for (const Authorization of headers) {
-        const options = { body: bodyFor(method, request), ...(Authorization !== undefined && { headers: { Authorization } }) };
+        const options = {
+          body: bodyFor(method, request),
+          ...(Authorization !== undefined && { headers: { Authorization } }),
+        };
         const reply = await t.request(method, request.path, options);
-        assertRefused(reply, 401, contentOf(request), `${method} ${operation.path} with Authorization "${Authorization}"`);
+        assertRefused(
+          reply,
+          401,
+          contentOf(request),
+          `${method} ${operation.path} with Authorization "${Authorization}"`,
+        );
       }
     });
   });
@@ -107,20 +138,38 @@ describe('authorisation of every operation', () => {
     const expired = await home.newKey({ expiresAt: t.clock.now() + 1 });
     t.clock.advance(1);
     const published = 'lt_pk_0123456789abcdefABCDEF';
-    await t.request('PATCH', `/workspaces/${home.id}`, { key: home.key, body: { publishableKey: published } });
-    const [mine] = (await t.request('GET', '/tokens?sortBy=createdAt&pageSize=2', { key: home.key })).json.slice(1);
+    await t.request('PATCH', `/workspaces/${home.id}`, {
+      key: home.key,
+      body: { publishableKey: published },
+    });
+    const [mine] = (
+      await t.request('GET', '/tokens?sortBy=createdAt&pageSize=2', { key: home.key })
+    ).json.slice(1);
     assert.equal((await t.request('DELETE', `/tokens/${mine.id}`, { key: revoked })).status, 200);
-    const keys = { unknown: 'lt_000000000000000000000000', revoked, expired, published, upperCase: home.key.toUpperCase() };
+    const keys = {
+      unknown: 'lt_000000000000000000000000',
+      revoked,
+      expired,
+      published,
+      upperCase: home.key.toUpperCase(),
+    };
     await expectRefusals(async (operation, request, method) => {
       for (const [kind, key] of Object.entries(keys)) {
         const reply = await t.request(method, request.path, { key, body: bodyFor(method, request) });
-        assertRefused(reply, 401, contentOf(request), `${method} ${operation.path} with a key that is ${kind}`);
+        assertRefused(
+          reply,
+          401,
+          contentOf(request),
+          `${method} ${operation.path} with a key that is ${kind}`,
+        );
       }
     });
   });
 
   test('with a role that may not it is 403, with one that may it succeeds', async () => {
-    const keys = new Map(await Promise.all(ROLES.map(async (role) => [role, await home.newKey({ role })] as const)));
+    const keys = new Map(
+      await Promise.all(ROLES.map(async (role) => [role, await home.newKey({ role })] as const)),
+    );
     await expectRefusals(async (operation, request, method) => {
       for (const [role, key] of keys) {
         if (roleMay(role, operation)) continue;
@@ -137,7 +186,9 @@ describe('authorisation of every operation', () => {
 
   test('with a scope that does not grant it it is 403, with one that does it succeeds', async () => {
     const scopes = Object.keys(SCOPES);
-    const keys = new Map(await Promise.all(scopes.map(async (s) => [s, await home.newKey({ scopes: [s] })] as const)));
+    const keys = new Map(
+      await Promise.all(scopes.map(async (s) => [s, await home.newKey({ scopes: [s] })] as const)),
+    );
     await expectRefusals(async (operation, request, method) => {
       for (const [scope, key] of keys) {
         if (scopeMay(scope, operation)) continue;
@@ -160,12 +211,16 @@ describe('authorisation of every operation', () => {
       for (const operation of operations) {
         const minimum = operation.access.by === 'key' ? (operation.access.plan ?? 'free') : 'free';
         if (planIncludes(plan, minimum)) {
-          if (plan === minimum) await expectSuccess(operation, workspace, workspace.key, `on the plan ${plan}`);
+          if (plan === minimum)
+            await expectSuccess(operation, workspace, workspace.key, `on the plan ${plan}`);
           continue;
         }
         // The resource stands in another workspace: the plan is looked at before it.
         const request = await validRequest(t, home, operation);
-        const reply = await t.request(operation.method, request.path, { key: workspace.key, body: request.body });
+        const reply = await t.request(operation.method, request.path, {
+          key: workspace.key,
+          body: request.body,
+        });
         assertRefused(reply, 403, contentOf(request), `${operation.id} on the plan ${plan}`);
         assert.match(reply.json.error.message, /plan/);
       }
@@ -185,9 +240,12 @@ describe('authorisation of every operation', () => {
   });
 
   test('an id that nobody has is 404', async () => {
-    await expectRefusals(async (operation, request, method) => {
+    await expectRefusals(async (_operation, request, method) => {
       if (request.unknownPath === undefined) return;
-      const reply = await t.request(method, request.unknownPath, { key: home.key, body: bodyFor(method, request) });
+      const reply = await t.request(method, request.unknownPath, {
+        key: home.key,
+        body: bodyFor(method, request),
+      });
       assertRefused(reply, 404, [], `${method} ${request.unknownPath}`);
     });
   });
@@ -199,16 +257,24 @@ describe('authorisation of every operation', () => {
       await expectSuccess(operation, workspace, workspace.key, 'as the owner');
       await expectSuccess(operation, workspace, machine, 'as a machine user');
     }
-    context.diagnostic(`${operations.length} operations, ${tried.cases} cases tried, ${tried.refused} refused as documented`);
+    context.diagnostic(
+      `${operations.length} operations, ${tried.cases} cases tried, ${tried.refused} refused as documented`,
+    );
     assert.ok(tried.refused > operations.length * 10);
   });
 });
 
-async function expectSuccess(operation: Operation, workspace: TestWorkspace, key: string, what: string): Promise<void> {
+async function expectSuccess(
+  operation: Operation,
+  workspace: TestWorkspace,
+  key: string,
+  what: string,
+): Promise<void> {
   for (const method of methodsOf(operation)) {
     const request = await validRequest(t, workspace, operation);
     const reply = await t.request(method, request.path, { key, body: bodyFor(method, request) });
-    assertSuccess(reply, operation, `${method} ${operation.path} ${what}`);
+    if (NEVER_GRANTED.has(operation.id)) assertRefused(reply, 403, [], `${method} ${operation.path} ${what}`);
+    else assertSuccess(reply, operation, `${method} ${operation.path} ${what}`);
   }
 }
 

@@ -31,7 +31,9 @@ const TAGS: Step[] = [
   [
     'lists tags with every argument',
     async ({ dub }) => {
-      const [a, b, c] = await Promise.all(['Alpha', 'Beta', 'Gamma'].map((name) => dub.tags.create({ name })));
+      const [a, b, c] = await Promise.all(
+        ['Alpha', 'Beta', 'Gamma'].map((name) => dub.tags.create({ name })),
+      );
       const names = async (request: Parameters<typeof dub.tags.list>[0]) =>
         (await dub.tags.list(request)).map((tag) => tag.name);
       assert.deepEqual(await names({ search: 'ET' }), ['Beta']);
@@ -51,6 +53,100 @@ const TAGS: Step[] = [
       await assert.rejects(dub.tags.create(), errors.BadRequest);
       await assert.rejects(dub.tags.update('tag_unknown', { name: 'x' }), errors.NotFound);
       await assert.rejects(dub.tags.delete('a/b?c#d'), errors.NotFound);
+    },
+  ],
+];
+
+const FOLDERS: Step[] = [
+  [
+    'creates, lists, updates and deletes folders',
+    async ({ dub }) => {
+      const created = await dub.folders.create({ name: 'Q3' });
+      assert.deepEqual(
+        [created.name, created.description, created.type, created.accessLevel],
+        ['Q3', null, 'default', 'write'],
+      );
+      const hidden = await dub.folders.create({ name: 'Private', description: 'Ours', accessLevel: null });
+      assert.deepEqual([hidden.description, hidden.accessLevel], ['Ours', null]);
+      assert.deepEqual(await dub.folders.list({ search: 'q' }), [created]);
+      assert.equal((await dub.folders.list({ page: 2, pageSize: 1 })).length, 1);
+      const updated = await dub.folders.update(created.id, { name: 'Q4', accessLevel: 'read' });
+      assert.deepEqual([updated.id, updated.name, updated.accessLevel], [created.id, 'Q4', 'read']);
+      assert.deepEqual(await dub.folders.delete(created.id), { id: created.id });
+      assert.deepEqual(await dub.folders.list(), [hidden]);
+    },
+  ],
+  [
+    'gets its own error classes for refusals of folders',
+    async ({ dub, t }) => {
+      const { id } = await dub.folders.create({ name: 'Taken' });
+      await assert.rejects(dub.folders.create({ name: 'taken' }), errors.Conflict);
+      await assert.rejects(dub.folders.create({ name: '' }), errors.UnprocessableEntity);
+      await assert.rejects(dub.folders.update('fold_unknown', { name: 'x' }), errors.NotFound);
+      await assert.rejects(clientOf((await t.workspace()).key).folders.delete(id), errors.Forbidden);
+      await assert.rejects(
+        clientOf((await t.workspace('free')).key).folders.create({ name: 'x' }),
+        errors.Forbidden,
+      );
+    },
+  ],
+];
+
+let domainsMade = 0;
+const newDomain = () => `go${++domainsMade}.client.example`;
+
+const DOMAINS: Step[] = [
+  [
+    'creates, lists, updates and deletes domains',
+    async ({ dub }) => {
+      const slug = newDomain();
+      const created = await dub.domains.create({
+        slug,
+        notFoundUrl: 'acme.example/404',
+        expiredUrl: 'https://acme.example/expired',
+        placeholder: 'https://acme.example',
+        logo: 'https://acme.example/logo.png',
+        assetLinks: '[]',
+        appleAppSiteAssociation: '{}',
+      });
+      assert.deepEqual(
+        [
+          created.slug,
+          created.primary,
+          created.verified,
+          created.notFoundUrl,
+          created.logo,
+          created.registeredDomain,
+        ],
+        [slug, true, false, 'https://acme.example/404', 'https://acme.example/logo.png', null],
+      );
+      const archived = await dub.domains.update(slug, { archived: true, expiredUrl: null });
+      assert.deepEqual([archived.archived, archived.expiredUrl, archived.assetLinks], [true, null, '[]']);
+      const second = await dub.domains.create({ slug: newDomain() });
+      const slugs = async (request: Parameters<typeof dub.domains.list>[0]) => {
+        const found: string[] = [];
+        for await (const page of await dub.domains.list(request))
+          found.push(...page.result.map((domain) => domain.slug));
+        return found;
+      };
+      assert.deepEqual(await slugs({}), [second.slug]);
+      assert.deepEqual(await slugs({ archived: true, pageSize: 1 }), [slug]);
+      const renamed = newDomain();
+      assert.equal((await dub.domains.update(slug, { slug: renamed })).slug, renamed);
+      assert.deepEqual(await dub.domains.delete(renamed), { slug: renamed });
+      assert.deepEqual(await slugs({ search: 'client' }), [second.slug]);
+    },
+  ],
+  [
+    'gets its own error classes for refusals of domains, and for registering one',
+    async ({ dub, t }) => {
+      const { slug } = await dub.domains.create({ slug: newDomain() });
+      await assert.rejects(dub.domains.create({ slug }), errors.Conflict);
+      await assert.rejects(dub.domains.create({ slug: 'nope' }), errors.UnprocessableEntity);
+      await assert.rejects(dub.domains.update('unknown.example', {}), errors.NotFound);
+      await assert.rejects(clientOf((await t.workspace()).key).domains.delete(slug), errors.Forbidden);
+      await assert.rejects(dub.domains.register({ domain: 'acme.link' }), errors.Forbidden);
+      await assert.rejects(dub.domains.checkStatus({ domains: ['acme.link'] }), errors.Forbidden);
     },
   ],
 ];
@@ -86,7 +182,12 @@ const REFUSALS: Step[] = [
   ],
 ];
 
-const AREAS: Readonly<Record<string, readonly Step[]>> = { tags: TAGS, refusals: REFUSALS };
+const AREAS: Readonly<Record<string, readonly Step[]>> = {
+  tags: TAGS,
+  folders: FOLDERS,
+  domains: DOMAINS,
+  refusals: REFUSALS,
+};
 
 let clientOf: (key: string) => Dub;
 

@@ -18,10 +18,11 @@ import {
 } from './testing/hostile-values.ts';
 import { connectRaw, type RawReply } from './testing/raw-http.ts';
 import { openTestApp, type TestApp, type TestReply, type TestWorkspace } from './testing/test-app.ts';
-import { type ValidRequest, validRequest } from './testing/valid-requests.ts';
+import { NEVER_GRANTED, type ValidRequest, validRequest } from './testing/valid-requests.ts';
 
 const SEED = 20270115;
-const VALIDATION = /^(invalid_type|too_small|too_big|invalid_format|invalid_value|invalid_union|custom|unrecognized_keys): ([^:]*): ./;
+const VALIDATION =
+  /^(invalid_type|too_small|too_big|invalid_format|invalid_value|invalid_union|custom|unrecognized_keys): ([^:]*): ./;
 
 interface Parameter {
   readonly name: string;
@@ -72,7 +73,11 @@ async function attempt({ what, method, path, key, body, headers, expected, field
   else if (expected !== undefined) assert.equal(reply.status, expected, label);
   if (field !== undefined && (reply.status === 400 || reply.status === 422)) {
     const named = VALIDATION.exec(reply.json.error.message)?.[2];
-    assert.ok(named !== undefined && (named === field || named.startsWith(`${field}[`) || named.startsWith(`${field}.`)), label);
+    assert.ok(
+      named !== undefined &&
+        (named === field || named.startsWith(`${field}[`) || named.startsWith(`${field}.`)),
+      label,
+    );
   }
 }
 
@@ -107,7 +112,7 @@ async function forEachOperation(work: (target: Target) => Promise<void>): Promis
 eachDatabase('hostile input', (databases) => {
   before(async () => {
     t = await openTestApp({ databaseUrl: await databases.place() });
-    described = describeAll(allOperations(t.app.services));
+    described = describeAll(allOperations(t.app.services).filter(({ id }) => !NEVER_GRANTED.has(id)));
     Object.assign(tried, { cases: 0, refused: 0 });
   });
   after(() => t.close());
@@ -150,7 +155,7 @@ eachDatabase('hostile input', (databases) => {
       'a megabyte': `x=${'y'.repeat(1_000_000)}`,
       'only separators': '&&&==&=',
       'names like properties': '__proto__=1&constructor=1&toString=1&hasOwnProperty=1',
-      'brackets': 'page[]=1&page[a]=1&ids[0]=a',
+      brackets: 'page[]=1&page[a]=1&ids[0]=a',
       'half escapes': '%=%&%zz=%zz',
       'question marks': '???',
     };
@@ -159,19 +164,58 @@ eachDatabase('hostile input', (databases) => {
       for (const [what, query] of Object.entries(queries)) {
         const path = `${request.path}${mark}${query}`;
         const body = freshBody(operation, request);
-        await attempt({ what, method: operation.method, path, key: workspace.key, body, expected: 'accepted' });
+        await attempt({
+          what,
+          method: operation.method,
+          path,
+          key: workspace.key,
+          body,
+          expected: 'accepted',
+        });
       }
     });
   });
 
   test('a path parameter may be anything', async () => {
-    const names = ['%00', 'a%00b', '%', '%zz', '%ff', '%c0%af', '%2e%2e', '..%2f..', '%2F', '%5c', '%20', "'", '%22', '%3Cscript%3E',
-      'x'.repeat(10_000), '__proto__', 'constructor', '*', ':id', '{id}', '%F0%9F%91%A9', '%ed%a0%80', ';a=b', '@', '+', '%0d%0a'];
+    const names = [
+      '%00',
+      'a%00b',
+      '%',
+      '%zz',
+      '%ff',
+      '%c0%af',
+      '%2e%2e',
+      '..%2f..',
+      '%2F',
+      '%5c',
+      '%20',
+      "'",
+      '%22',
+      '%3Cscript%3E',
+      'x'.repeat(10_000),
+      '__proto__',
+      'constructor',
+      '*',
+      ':id',
+      '{id}',
+      '%F0%9F%91%A9',
+      '%ed%a0%80',
+      ';a=b',
+      '@',
+      '+',
+      '%0d%0a',
+    ];
     await forEachOperation(async ({ operation, workspace, request }) => {
       if (!operation.path.includes('{')) return;
       for (const name of names) {
         const path = operation.path.replace(/\{\w+\}/, () => name);
-        await attempt({ what: name.slice(0, 20), method: operation.method, path, key: workspace.key, body: request.body });
+        await attempt({
+          what: name.slice(0, 20),
+          method: operation.method,
+          path,
+          key: workspace.key,
+          body: request.body,
+        });
       }
     });
   });
@@ -182,7 +226,14 @@ eachDatabase('hostile input', (databases) => {
       if (!schema) return;
       for (const { what, body, expected, headers } of bodies) {
         const right = operation.bodyOptional && what === 'an empty body' ? undefined : expected;
-        const common = { what, method: operation.method, path: request.path, key: workspace.key, body, expected: right };
+        const common = {
+          what,
+          method: operation.method,
+          path: request.path,
+          key: workspace.key,
+          body,
+          expected: right,
+        };
         await attempt({ ...common, ...(headers && { headers }) });
       }
     });
@@ -195,7 +246,15 @@ eachDatabase('hostile input', (databases) => {
     assert.equal(twice.json.name, 'second');
     for (const type of ['text/plain', 'application/xml', 'multipart/form-data; boundary=x', '*', '']) {
       const headers = { 'Content-Type': type };
-      await attempt({ what: type, method: 'POST', path: '/tags', key, headers, body: { name: `as ${type}` }, expected: 'accepted' });
+      await attempt({
+        what: type,
+        method: 'POST',
+        path: '/tags',
+        key,
+        headers,
+        body: { name: `as ${type}` },
+        expected: 'accepted',
+      });
     }
   });
 
@@ -208,7 +267,14 @@ eachDatabase('hostile input', (databases) => {
         const given = randomJson(random, names);
         const body = JSON.stringify(i % 2 ? given : { ...(request.body as object), ...(given as object) });
         const headers = i % 3 ? {} : { 'Idempotency-Key': `k${i % 9}` };
-        await attempt({ what: `${body.slice(0, 200)} (${i})`, method: operation.method, path: request.path, key: workspace.key, body, headers });
+        await attempt({
+          what: `${body.slice(0, 200)} (${i})`,
+          method: operation.method,
+          path: request.path,
+          key: workspace.key,
+          body,
+          headers,
+        });
       }
     });
   });
@@ -216,7 +282,9 @@ eachDatabase('hostile input', (databases) => {
   test('most of it is refused, and the server still works', async (context) => {
     const { key } = await t.workspace();
     assert.equal((await t.request('POST', '/tags', { key, body: { name: 'still here' } })).status, 201);
-    context.diagnostic(`${described.length} operations, ${tried.cases} requests tried, ${tried.refused} refused, no fault`);
+    context.diagnostic(
+      `${described.length} operations, ${tried.cases} requests tried, ${tried.refused} refused, no fault`,
+    );
     assert.ok(tried.refused > tried.cases / 3);
   });
 });
@@ -259,7 +327,8 @@ describe('hostile bytes on the wire', () => {
 
   const TEN_MB = 10_000_000;
   const big = Buffer.alloc(TEN_MB, 0x61);
-  const asChunks = () => Buffer.concat([Buffer.from(`${TEN_MB.toString(16)}\r\n`), big, Buffer.from('\r\n0\r\n\r\n')]);
+  const asChunks = () =>
+    Buffer.concat([Buffer.from(`${TEN_MB.toString(16)}\r\n`), big, Buffer.from('\r\n0\r\n\r\n')]);
 
   for (const [what, line, status] of [
     ['an operation', 'POST /api/tags HTTP/1.1', 422],
@@ -281,7 +350,10 @@ describe('hostile bytes on the wire', () => {
   });
 
   test('a connection goes on after a body that was too large', async () => {
-    const first = head('POST /api/tags HTTP/1.1', `Content-Length: ${TEN_MB}`).replace('Connection: close\r\n', '');
+    const first = head('POST /api/tags HTTP/1.1', `Content-Length: ${TEN_MB}`).replace(
+      'Connection: close\r\n',
+      '',
+    );
     const reply = await connectRaw(port, [first, big, head('GET /api/tags HTTP/1.1')]);
     assert.match(reply.text, /^HTTP\/1\.1 422 [\s\S]*HTTP\/1\.1 200 /);
   });
@@ -289,22 +361,68 @@ describe('hostile bytes on the wire', () => {
   const strange: [string, string | Buffer, number | undefined][] = [
     ['TRACE', 'TRACE /api/tags HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n', undefined],
     ['an unknown method', 'FOO /api/tags HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n', 400],
-    ['another known method', 'PROPFIND /api/tags HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n', 404],
-    ['raw bytes in the path', Buffer.from('GET /api/tags/\xff\xfe HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n', 'latin1'), undefined],
+    [
+      'another known method',
+      'PROPFIND /api/tags HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n',
+      404,
+    ],
+    [
+      'raw bytes in the path',
+      Buffer.from(
+        'GET /api/tags/\xff\xfe HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n',
+        'latin1',
+      ),
+      undefined,
+    ],
     ['a NUL in the path', 'GET /api/\0 HTTP/1.1\r\nHost: localhost\r\n\r\n', 400],
     ['a NUL in a header', 'GET /api/tags HTTP/1.1\r\nHost: localhost\r\nX: a\0b\r\n\r\n', 400],
     ['no Host', 'GET /api/tags HTTP/1.1\r\n\r\n', 400],
-    ['a backslash in the path', 'GET /api\\tags HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n', 404],
-    ['dots in the path', 'GET /api/../../etc/passwd HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n', 404],
-    ['an address as the path', 'GET http://localhost/api/nope HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n', 404],
+    [
+      'a backslash in the path',
+      'GET /api\\tags HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n',
+      404,
+    ],
+    [
+      'dots in the path',
+      'GET /api/../../etc/passwd HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n',
+      404,
+    ],
+    [
+      'an address as the path',
+      'GET http://localhost/api/nope HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n',
+      404,
+    ],
     ['a query of 100 KB', `GET /api/tags?x=${'y'.repeat(100_000)} HTTP/1.1\r\nHost: localhost\r\n\r\n`, 400],
-    ['two lengths', 'POST /api/tags HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab', 400],
-    ['length and chunks', 'POST /api/tags HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n', 400],
+    [
+      'two lengths',
+      'POST /api/tags HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab',
+      400,
+    ],
+    [
+      'length and chunks',
+      'POST /api/tags HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+      400,
+    ],
     ['a negative length', 'POST /api/tags HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n', 400],
-    ['a bad chunk', 'POST /api/tags HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n', undefined],
+    [
+      'a bad chunk',
+      'POST /api/tags HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n',
+      undefined,
+    ],
     ['HTTP/2 by force', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 400],
-    ['an upgrade', 'GET /api/tags HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade, close\r\nUpgrade: websocket\r\n\r\n', 401],
-    ['an Authorization header that is not ASCII', Buffer.from('GET /api/tags HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer \xe9\xff\r\n\r\n', 'latin1'), 401],
+    [
+      'an upgrade',
+      'GET /api/tags HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade, close\r\nUpgrade: websocket\r\n\r\n',
+      401,
+    ],
+    [
+      'an Authorization header that is not ASCII',
+      Buffer.from(
+        'GET /api/tags HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer \xe9\xff\r\n\r\n',
+        'latin1',
+      ),
+      401,
+    ],
   ];
   for (const [what, bytes, status] of strange) {
     test(`${what} gets an error envelope`, async () => {
@@ -315,10 +433,27 @@ describe('hostile bytes on the wire', () => {
   }
 
   test('a body that ends early and a Host that is none harm nobody', async () => {
-    const early = await connectRaw(port, [head('POST /api/tags HTTP/1.1', 'Content-Length: 100'), '{"name"'], { end: true });
+    const early = await connectRaw(
+      port,
+      [head('POST /api/tags HTTP/1.1', 'Content-Length: 100'), '{"name"'],
+      { end: true },
+    );
     assert.ok(early.text === '' || early.status === 400, early.text);
-    for (const host of ['', ' ', 'a b', '[::', 'localhost:99999', 'local\thost', '%00', 'a'.repeat(1000), '@evil', 'x/y?z']) {
-      const reply = await connectRaw(port, [`GET /api/tags HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`]);
+    for (const host of [
+      '',
+      ' ',
+      'a b',
+      '[::',
+      'localhost:99999',
+      'local\thost',
+      '%00',
+      'a'.repeat(1000),
+      '@evil',
+      'x/y?z',
+    ]) {
+      const reply = await connectRaw(port, [
+        `GET /api/tags HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`,
+      ]);
       assert.ok(reply.status >= 400 && reply.status < 500, `${host}: ${reply.text}`);
     }
     const good = await connectRaw(port, [head('GET /api/tags HTTP/1.1')]);

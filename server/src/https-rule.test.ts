@@ -31,7 +31,10 @@ describe('HTTPS and hosts', () => {
   });
   after(() => t.close());
 
-  function ask(path: string, { tls = false, host = 'go.example.com', key, proto, method = 'GET' }: Ask = {}): Promise<RawReply> {
+  function ask(
+    path: string,
+    { tls = false, host = 'go.example.com', key, proto, method = 'GET' }: Ask = {},
+  ): Promise<RawReply> {
     const lines = [
       `${method} ${path} HTTP/1.1`,
       `Host: ${host}`,
@@ -41,7 +44,8 @@ describe('HTTPS and hosts', () => {
     ];
     return connectRaw(port, [`${lines.join('\r\n')}\r\n\r\n`], { tls });
   }
-  const header = (reply: RawReply, name: string) => new RegExp(`^${name}: (.*)\r$`, 'im').exec(reply.text)?.[1];
+  const header = (reply: RawReply, name: string) =>
+    new RegExp(`^${name}: (.*)\r$`, 'im').exec(reply.text)?.[1];
 
   test('a key is read over TLS with the self-signed certificate, and on loopback', async () => {
     assert.equal((await ask('/api/tags', { key, tls: true })).status, 200);
@@ -60,11 +64,14 @@ describe('HTTPS and hosts', () => {
 
   test('over plain HTTP the answer is the same whatever the key: it is not read', async () => {
     const replies = await Promise.all(
-      [key, 'lt_unknown', undefined].map((each) => ask('/api/tags', { ...(each && { key: each }), proto: 'http' })),
+      [key, 'lt_unknown', undefined].map((each) =>
+        ask('/api/tags', { ...(each && { key: each }), proto: 'http' }),
+      ),
     );
     assert.equal(new Set(replies.map((reply) => reply.body)).size, 1);
     assert.ok(replies.every((reply) => header(reply, 'x-ratelimit-limit') === undefined));
-    for (const path of ['/api', '/api/openapi.json', '/api/nope']) assert.equal((await ask(path, { proto: 'http' })).status, 403);
+    for (const path of ['/api', '/api/openapi.json', '/api/nope'])
+      assert.equal((await ask(path, { proto: 'http' })).status, 403);
   });
 
   test('a visit over plain HTTP is sent to the same address over HTTPS', async () => {
@@ -87,7 +94,8 @@ describe('HTTPS and hosts', () => {
 
   test('health and metrics need no encryption', async () => {
     for (const path of ['/health/live', '/health/ready', '/metrics']) {
-      for (const options of [{ proto: 'http' }, { tls: true }, {}]) assert.equal((await ask(path, options)).status, 200, path);
+      for (const options of [{ proto: 'http' }, { tls: true }, {}])
+        assert.equal((await ask(path, options)).status, 200, path);
       assert.equal((await ask(path, { method: 'HEAD' })).body, '');
       const posted = await ask(path, { method: 'POST' });
       assert.equal(posted.status, 404);
@@ -115,7 +123,14 @@ describe('HTTPS and hosts', () => {
 
   test('system paths do not exist on the hosts of short links', async () => {
     for (const tls of [true, false]) {
-      for (const path of ['/api/tags', '/api', '/health/live', '/health/ready', '/metrics', '/api/openapi.json']) {
+      for (const path of [
+        '/api/tags',
+        '/api',
+        '/health/live',
+        '/health/ready',
+        '/metrics',
+        '/api/openapi.json',
+      ]) {
         const reply = await ask(path, { host: 'brand.example', key, tls });
         assert.equal(reply.status, 404, path);
         assert.match(reply.body, /^<!doctype html>/, path);
@@ -124,7 +139,14 @@ describe('HTTPS and hosts', () => {
   });
 
   test('the service answers under its names and under addresses', async () => {
-    for (const host of ['go.example.com', 'GO.example.com:443', 'links.example.com', 'localhost', '127.0.0.1', `[::1]:${port}`]) {
+    for (const host of [
+      'go.example.com',
+      'GO.example.com:443',
+      'links.example.com',
+      'localhost',
+      '127.0.0.1',
+      `[::1]:${port}`,
+    ]) {
       assert.equal((await ask('/api/tags', { host, key })).status, 200, host);
     }
   });
@@ -133,6 +155,9 @@ describe('HTTPS and hosts', () => {
     const docUrl = async (options: Ask) => JSON.parse((await ask('/api/tags', options)).body).error.doc_url;
     assert.equal(await docUrl({ tls: true }), 'https://go.example.com/api/errors#unauthorized');
     assert.equal(await docUrl({ host: 'localhost:1234' }), 'http://localhost:1234/api/errors#unauthorized');
-    assert.equal(await docUrl({ proto: 'https', host: 'links.example.com' }), 'https://links.example.com/api/errors#unauthorized');
+    assert.equal(
+      await docUrl({ proto: 'https', host: 'links.example.com' }),
+      'https://links.example.com/api/errors#unauthorized',
+    );
   });
 });

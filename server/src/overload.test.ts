@@ -51,14 +51,23 @@ describe('more API requests than the cap', () => {
   }
 
   const shedCount = async () =>
-    Number(/^linktrail_requests_shed_total (\d+)$/m.exec(await (await fetch(`${origin}/metrics`)).text())?.[1]);
+    Number(
+      /^linktrail_requests_shed_total (\d+)$/m.exec(await (await fetch(`${origin}/metrics`)).text())?.[1],
+    );
 
   test('are refused with 429 while visits and probes are answered, and nothing under way is lost', async (context) => {
     const held = await holdPlaces();
     const before = await shedCount();
     const asked = Array.from({ length: 200 }, async (_, i) => {
-      const response = await fetch(`${origin}/api/tags?n=${i}`, { headers: { Authorization: `Bearer ${key}` } });
-      return { status: response.status, headers: response.headers, text: await response.text(), inFlight: t.app.api.inFlight() };
+      const response = await fetch(`${origin}/api/tags?n=${i}`, {
+        headers: { Authorization: `Bearer ${key}` },
+      });
+      return {
+        status: response.status,
+        headers: response.headers,
+        text: await response.text(),
+        inFlight: t.app.api.inFlight(),
+      };
     });
     const visited = Array.from({ length: 200 }, async (_, i) => {
       const response = await fetch(`${origin}/some-link-${i}`, { redirect: 'manual' });
@@ -82,7 +91,9 @@ describe('more API requests than the cap', () => {
     assert.ok(answers.every((answer) => answer.startsWith('HTTP/1.1 201 ')));
     assert.equal(t.app.api.inFlight(), 0);
     assert.equal((await t.request('GET', '/tags/count', { key })).json, CAP);
-    context.diagnostic(`cap ${CAP}: ${refused.length} API requests tried, all refused; ${visits.length} visits tried, none refused`);
+    context.diagnostic(
+      `cap ${CAP}: ${refused.length} API requests tried, all refused; ${visits.length} visits tried, none refused`,
+    );
   });
 
   test('never are more under way than the cap, and the rest are refused before they cost anything', async (context) => {
@@ -99,10 +110,14 @@ describe('more API requests than the cap', () => {
     assert.equal(answered, CAP);
     assert.equal(refused, statuses.length - CAP);
     assert.equal((await t.request('GET', '/tags', { key })).status, 200);
-    context.diagnostic(`cap ${CAP}: ${statuses.length} tried at once, ${answered} answered, ${refused} refused`);
+    context.diagnostic(
+      `cap ${CAP}: ${statuses.length} tried at once, ${answered} answered, ${refused} refused`,
+    );
   });
 
-  test('clients that go away before or while they send give their places back', { timeout: 20_000 }, async () => {
+  test('clients that go away before or while they send give their places back', {
+    timeout: 20_000,
+  }, async () => {
     for (const socket of await holdPlaces()) socket.destroy();
     while (t.app.api.inFlight() > 0) await new Promise((resolve) => setImmediate(resolve));
     assert.equal((await t.request('GET', '/tags', { key })).status, 200);

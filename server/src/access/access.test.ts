@@ -29,7 +29,8 @@ eachDatabase('API keys', (databases) => {
   const fresh = async () => {
     ws = await t.workspace();
   };
-  const send = (method: string, path: string, body?: unknown) => t.request(method, path, { key: ws.key, body });
+  const send = (method: string, path: string, body?: unknown) =>
+    t.request(method, path, { key: ws.key, body });
   const list = async (query = ''): Promise<KeyItem[]> => (await send('GET', `/tokens${query}`)).json;
   const named = async (name: string) => (await list()).find((item) => item.name === name) as KeyItem;
   /** A key made over HTTP: its text and its item. */
@@ -108,7 +109,11 @@ eachDatabase('API keys', (databases) => {
     await fresh();
     const { key, item } = await make({ name: 'Wide', scopes: ['tags.read'] });
     t.clock.advance(1000);
-    for (const [body, field] of [[{ name: 'x' }, 'scopes'], [{ scopes: [] }, 'name'], [{}, 'name']] as const) {
+    for (const [body, field] of [
+      [{ name: 'x' }, 'scopes'],
+      [{ scopes: [] }, 'name'],
+      [{}, 'name'],
+    ] as const) {
       const reply = await send('PATCH', `/tokens/${item.id}`, body);
       assert.equal(reply.status, 400);
       assert.ok(reply.json.error.message.startsWith(`invalid_type: ${field}: `), reply.text);
@@ -163,14 +168,20 @@ eachDatabase('API keys', (databases) => {
     assert.equal(widened.status, 200);
     await send('DELETE', `/tokens/${item.id}`);
     assert.deepEqual((await send('GET', `/workspaces/${ws.id}/users?search=robot`)).json, []);
-    const left = await t.app.db.query.selectFrom('user').select('id').where('id', '=', item.user.id).execute();
+    const left = await t.app.db.query
+      .selectFrom('user')
+      .select('id')
+      .where('id', '=', item.user.id)
+      .execute();
     assert.deepEqual(left, []);
   });
 
   test('a workspace has at most 100 keys, exactly, also when many are made at once', async () => {
     await fresh();
     for (let i = 0; i < 90; i++) await ws.newKey();
-    const replies = await Promise.all(Array.from({ length: 20 }, (_, i) => send('POST', '/tokens', { name: `k${i}` })));
+    const replies = await Promise.all(
+      Array.from({ length: 20 }, (_, i) => send('POST', '/tokens', { name: `k${i}` })),
+    );
     assert.equal(replies.filter((reply) => reply.status === 200).length, 9);
     const refused = replies.filter((reply) => reply.status === 403);
     assert.equal(refused.length, 11);
@@ -189,7 +200,12 @@ eachDatabase('API keys', (databases) => {
       t.clock.advance(1);
       ids[name] = (await make({ name })).item.id;
     }
-    await store.touch(new Map([[ids.a as string, t.clock.now() + 10], [ids.c as string, t.clock.now() + 5]]));
+    await store.touch(
+      new Map([
+        [ids.a as string, t.clock.now() + 10],
+        [ids.c as string, t.clock.now() + 5],
+      ]),
+    );
     const names = async (query: string) =>
       (await list(query)).map((item) => item.name).filter((name) => name !== 'owner key');
     assert.deepEqual(await names(''), ['a', 'c', 'd', 'b']);

@@ -7,8 +7,8 @@ import type { Clock } from '../kernel/clock.ts';
 import { AppError } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
 import { effectivePermissions } from './rights.ts';
-import { hashKey } from './token.ts';
 import type { KeyHolder, TokenStore } from './token.store.ts';
+import { hashKey } from './token.ts';
 
 const TOUCH_EVERY_MS = 60_000;
 const FLUSH_AFTER_MS = 1_000;

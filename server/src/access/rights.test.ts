@@ -8,15 +8,28 @@ const EDITORS = ['owner', 'member'];
 
 /** Which roles may put a scope on a key, as documented. */
 const PICKABLE: Readonly<Record<string, string[]>> = {
-  'links.read': EVERYBODY, 'tags.read': EVERYBODY, 'folders.read': EVERYBODY, 'domains.read': EVERYBODY,
-  'analytics.read': EVERYBODY, 'workspaces.read': EVERYBODY, 'webhooks.read': EVERYBODY, 'groups.read': EVERYBODY,
-  'links.write': EDITORS, 'tags.write': EDITORS, 'folders.write': EDITORS, 'groups.write': EDITORS,
-  'domains.write': ['owner'], 'workspaces.write': ['owner'], 'webhooks.write': ['owner'],
-  'apis.read': EVERYBODY, 'apis.all': EDITORS,
+  'links.read': EVERYBODY,
+  'tags.read': EVERYBODY,
+  'folders.read': EVERYBODY,
+  'domains.read': EVERYBODY,
+  'analytics.read': EVERYBODY,
+  'workspaces.read': EVERYBODY,
+  'webhooks.read': EVERYBODY,
+  'groups.read': EVERYBODY,
+  'links.write': EDITORS,
+  'tags.write': EDITORS,
+  'folders.write': EDITORS,
+  'groups.write': EDITORS,
+  'domains.write': ['owner'],
+  'workspaces.write': ['owner'],
+  'webhooks.write': ['owner'],
+  'apis.read': EVERYBODY,
+  'apis.all': EDITORS,
 };
 
 describe('scopes', () => {
-  test('are the documented ones', () => assert.deepEqual([...SCOPE_NAMES].sort(), Object.keys(PICKABLE).sort()));
+  test('are the documented ones', () =>
+    assert.deepEqual([...SCOPE_NAMES].sort(), Object.keys(PICKABLE).sort()));
 
   for (const [scope, roles] of Object.entries(PICKABLE)) {
     test(`${scope} is for ${roles.join(', ')}`, () => {
@@ -39,7 +52,13 @@ describe('scopes', () => {
   test('never add to the role, and never grant keys or webhooks by apis.all', () => {
     assert.deepEqual([...effectivePermissions('viewer', ['links.write'])], ['links.read']);
     const all = effectivePermissions('owner', ['apis.all']);
-    for (const denied of ['tokens.read', 'tokens.write', 'webhooks.read', 'webhooks.write', 'payouts.write']) {
+    for (const denied of [
+      'tokens.read',
+      'tokens.write',
+      'webhooks.read',
+      'webhooks.write',
+      'payouts.write',
+    ]) {
       assert.ok(!all.has(denied), denied);
     }
   });

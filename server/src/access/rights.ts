@@ -2,8 +2,18 @@
 import { type Permission, ROLES, type Role } from '../http/operation.ts';
 
 const READABLE = [
-  'links', 'tags', 'folders', 'domains', 'analytics', 'workspaces', 'tokens', 'webhooks',
-  'groups', 'messages', 'integrations', 'oauth_apps',
+  'links',
+  'tags',
+  'folders',
+  'domains',
+  'analytics',
+  'workspaces',
+  'tokens',
+  'webhooks',
+  'groups',
+  'messages',
+  'integrations',
+  'oauth_apps',
 ] as const;
 
 const reads = (...resources: string[]) => resources.map((resource): Permission => `${resource}.read`);
@@ -15,7 +25,9 @@ const PAYERS = writes('payouts', 'billing');
 
 const ROLE_PERMISSIONS: Record<Role, ReadonlySet<string>> = {
   owner: new Set([
-    ...EVERYBODY, ...EDITORS, ...PAYERS,
+    ...EVERYBODY,
+    ...EDITORS,
+    ...PAYERS,
     ...writes('workspaces', 'domains', 'tokens', 'webhooks', 'oauth_apps'),
   ]),
   member: new Set([...EVERYBODY, ...EDITORS]),
@@ -37,12 +49,14 @@ const SCOPES: ReadonlyMap<string, Scope> = new Map<string, Scope>([
   ...['links', 'tags', 'folders', 'domains', 'analytics', 'workspaces', 'webhooks', 'groups'].map(
     (r): [string, Scope] => [`${r}.read`, { grants: reads(r), roles: ALL }],
   ),
-  ...['links', 'tags', 'folders', 'groups'].map(
-    (r): [string, Scope] => [`${r}.write`, { grants: [...reads(r), ...writes(r)], roles: EDITING }],
-  ),
-  ...['domains', 'workspaces', 'webhooks'].map(
-    (r): [string, Scope] => [`${r}.write`, { grants: [...reads(r), ...writes(r)], roles: OWNING }],
-  ),
+  ...['links', 'tags', 'folders', 'groups'].map((r): [string, Scope] => [
+    `${r}.write`,
+    { grants: [...reads(r), ...writes(r)], roles: EDITING },
+  ]),
+  ...['domains', 'workspaces', 'webhooks'].map((r): [string, Scope] => [
+    `${r}.write`,
+    { grants: [...reads(r), ...writes(r)], roles: OWNING },
+  ]),
   [
     'apis.read',
     { grants: reads('links', 'tags', 'folders', 'domains', 'workspaces', 'analytics', 'groups'), roles: ALL },

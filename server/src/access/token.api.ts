@@ -23,7 +23,12 @@ const tokenSchema = z.object({
   lastUsed: z.iso.datetime().nullable(),
   createdAt: z.iso.datetime(),
   updatedAt: z.iso.datetime(),
-  user: z.object({ id: z.string(), name: z.string().nullable(), image: z.string().nullable(), isMachine: z.boolean() }),
+  user: z.object({
+    id: z.string(),
+    name: z.string().nullable(),
+    image: z.string().nullable(),
+    isMachine: z.boolean(),
+  }),
 });
 
 const READ = requires('tokens.read');
@@ -43,7 +48,11 @@ export function tokenOperations({ tokens, clock }: { tokens: Tokens; clock: Cloc
         userId: z.string().optional().describe('Only the keys of this user.'),
         ...listQuery({ sortBy: ['lastUsed', 'createdAt', 'name'], defaultOrder: 'desc' }),
       }),
-      response: { status: 200, description: 'The keys, without their secrets.', schema: z.array(tokenSchema) },
+      response: {
+        status: 200,
+        description: 'The keys, without their secrets.',
+        schema: z.array(tokenSchema),
+      },
       run: async ({ query }, actor) => {
         const found = await tokens.list(actor.workspaceId, { userId: query.userId }, query);
         return found.map(present);
@@ -60,7 +69,10 @@ export function tokenOperations({ tokens, clock }: { tokens: Tokens; clock: Cloc
         name,
         isMachine: z.boolean().default(false).describe('Make a machine user of its own for the key.'),
         scopes: scopes.default([]),
-        expires: z.iso.datetime({ offset: true }).nullish().describe('When the key stops working. Never, if absent.'),
+        expires: z.iso
+          .datetime({ offset: true })
+          .nullish()
+          .describe('When the key stops working. Never, if absent.'),
       }),
       response: {
         status: 200,

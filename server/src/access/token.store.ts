@@ -39,9 +39,19 @@ export function createTokenStore(db: Database) {
       .selectFrom('token')
       .innerJoin('user', 'user.id', 'token.user_id')
       .select([
-        'token.id', 'token.name', 'token.partial_key', 'token.scopes', 'token.expires_at', 'token.last_used_at',
-        'token.created_at', 'token.updated_at', 'token.workspace_id',
-        'user.id as user_id', 'user.name as user_name', 'user.image as user_image', 'user.is_machine as user_is_machine',
+        'token.id',
+        'token.name',
+        'token.partial_key',
+        'token.scopes',
+        'token.expires_at',
+        'token.last_used_at',
+        'token.created_at',
+        'token.updated_at',
+        'token.workspace_id',
+        'user.id as user_id',
+        'user.name as user_name',
+        'user.image as user_image',
+        'user.is_machine as user_is_machine',
       ]);
 
   return {
@@ -52,11 +62,21 @@ export function createTokenStore(db: Database) {
         .innerJoin('user', 'user.id', 'token.user_id')
         .innerJoin('workspace', 'workspace.id', 'token.workspace_id')
         .innerJoin('member', (join) =>
-          join.onRef('member.user_id', '=', 'token.user_id').onRef('member.workspace_id', '=', 'token.workspace_id'),
+          join
+            .onRef('member.user_id', '=', 'token.user_id')
+            .onRef('member.workspace_id', '=', 'token.workspace_id'),
         )
         .select([
-          'token.id as token_id', 'token.hashed_key', 'token.scopes', 'token.expires_at', 'token.last_used_at',
-          'user.id as user_id', 'user.is_machine', 'member.role', 'workspace.id as workspace_id', 'workspace.plan',
+          'token.id as token_id',
+          'token.hashed_key',
+          'token.scopes',
+          'token.expires_at',
+          'token.last_used_at',
+          'user.id as user_id',
+          'user.is_machine',
+          'member.role',
+          'workspace.id as workspace_id',
+          'workspace.plan',
           'workspace.limits',
         ])
         .where('token.hashed_key', 'in', hashes)
@@ -86,14 +106,26 @@ export function createTokenStore(db: Database) {
       return row && toToken(row);
     },
 
-    async list(workspaceId: string, filter: { userId?: string | undefined }, page: PageRequest<TokenSort>): Promise<Token[]> {
+    async list(
+      workspaceId: string,
+      filter: { userId?: string | undefined },
+      page: PageRequest<TokenSort>,
+    ): Promise<Token[]> {
       let query = tokens().where('token.workspace_id', '=', workspaceId);
       if (filter.userId !== undefined) query = query.where('token.user_id', '=', filter.userId);
-      const rows = await listPage(query, {
-        columns: { lastUsed: sql`coalesce(token.last_used_at, 0)`, createdAt: 'token.created_at', name: 'token.name' },
-        createdAt: 'token.created_at',
-        id: 'token.id',
-      }, page);
+      const rows = await listPage(
+        query,
+        {
+          columns: {
+            lastUsed: sql`coalesce(token.last_used_at, 0)`,
+            createdAt: 'token.created_at',
+            name: 'token.name',
+          },
+          createdAt: 'token.created_at',
+          id: 'token.id',
+        },
+        page,
+      );
       return rows.map(toToken);
     },
 
@@ -134,7 +166,11 @@ export function createTokenStore(db: Database) {
         .execute();
     },
 
-    async update(id: string, change: { name: string; scopes: readonly string[] }, nowMs: number): Promise<void> {
+    async update(
+      id: string,
+      change: { name: string; scopes: readonly string[] },
+      nowMs: number,
+    ): Promise<void> {
       await db.query
         .updateTable('token')
         .set({ name: change.name, scopes: joinScopes(change.scopes), updated_at: nowMs })
@@ -191,7 +227,12 @@ function toToken(row: TokenRow): Token {
     createdAt: row.created_at,
     updatedAt: row.updated_at,
     workspaceId: row.workspace_id,
-    user: { id: row.user_id, name: row.user_name, image: row.user_image, isMachine: row.user_is_machine === 1 },
+    user: {
+      id: row.user_id,
+      name: row.user_name,
+      image: row.user_image,
+      isMachine: row.user_is_machine === 1,
+    },
   };
 }
 

@@ -12,7 +12,12 @@ export interface Token {
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly workspaceId: string;
-  readonly user: { readonly id: string; readonly name: string | null; readonly image: string | null; readonly isMachine: boolean };
+  readonly user: {
+    readonly id: string;
+    readonly name: string | null;
+    readonly image: string | null;
+    readonly isMachine: boolean;
+  };
 }
 
 export const MAX_TOKENS = 100;

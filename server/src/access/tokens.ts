@@ -7,8 +7,8 @@ import { AppError, invalid } from '../kernel/errors.ts';
 import type { Ids } from '../kernel/ids.ts';
 import { owned } from '../kernel/resource.ts';
 import { findScopeBeyond, SCOPE_NAMES } from './rights.ts';
-import { hashKey, MAX_TOKENS, newKey, partialKey, type Token } from './token.ts';
 import type { TokenSort, TokenStore } from './token.store.ts';
+import { hashKey, MAX_TOKENS, newKey, partialKey, type Token } from './token.ts';
 import type { Users } from './users.ts';
 
 export interface TokenRequest {
@@ -70,7 +70,11 @@ export function createTokens({ db, store, users, clock, ids }: TokensParts) {
       });
     },
 
-    list(workspaceId: string, filter: { userId?: string | undefined }, page: PageRequest<TokenSort>): Promise<Token[]> {
+    list(
+      workspaceId: string,
+      filter: { userId?: string | undefined },
+      page: PageRequest<TokenSort>,
+    ): Promise<Token[]> {
       return store.list(workspaceId, filter, page);
     },
 
@@ -101,7 +105,8 @@ export type Tokens = ReturnType<typeof createTokens>;
 
 function assertScopes(role: Role, scopes: readonly string[]): void {
   const unknown = scopes.find((scope) => !SCOPE_NAMES.includes(scope));
-  if (unknown !== undefined) throw invalid('scopes', `${unknown} is not a scope; there are ${SCOPE_NAMES.join(', ')}`);
+  if (unknown !== undefined)
+    throw invalid('scopes', `${unknown} is not a scope; there are ${SCOPE_NAMES.join(', ')}`);
   const beyond = findScopeBeyond(role, scopes);
   if (beyond !== undefined) throw invalid('scopes', `${beyond} is not for the role ${role}`);
 }

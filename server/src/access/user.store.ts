@@ -30,7 +30,12 @@ export function createUserStore(db: Database) {
       .selectFrom('member')
       .innerJoin('user', 'user.id', 'member.user_id')
       .select([
-        'user.id', 'user.name', 'user.email', 'user.image', 'user.is_machine', 'member.role',
+        'user.id',
+        'user.name',
+        'user.email',
+        'user.image',
+        'user.is_machine',
+        'member.role',
         'member.created_at',
       ])
       .where('member.workspace_id', '=', workspaceId);
@@ -41,7 +46,14 @@ export function createUserStore(db: Database) {
       const times = { created_at: nowMs, updated_at: nowMs };
       await db.query
         .insertInto('user')
-        .values({ id: user.id, name: user.name, email: user.email, image: null, is_machine: user.isMachine ? 1 : 0, ...times })
+        .values({
+          id: user.id,
+          name: user.name,
+          email: user.email,
+          image: null,
+          is_machine: user.isMachine ? 1 : 0,
+          ...times,
+        })
         .execute();
       await db.query
         .insertInto('member')
@@ -81,15 +93,19 @@ export function createUserStore(db: Database) {
           ]),
         );
       }
-      const rows = await listPage(query, {
-        columns: {
+      const rows = await listPage(
+        query,
+        {
+          columns: {
+            createdAt: 'member.created_at',
+            name: sql`coalesce("user".name, '')`,
+            role: 'member.role',
+          },
           createdAt: 'member.created_at',
-          name: sql`coalesce("user".name, '')`,
-          role: 'member.role',
+          id: 'user.id',
         },
-        createdAt: 'member.created_at',
-        id: 'user.id',
-      }, page);
+        page,
+      );
       return rows.map(toMember);
     },
 

@@ -8,7 +8,10 @@ import type { Member, MemberSort, UserStore } from './user.store.ts';
 export function createUsers({ store, clock, ids }: { store: UserStore; clock: Clock; ids: Ids }) {
   return {
     /** Makes a user and adds it to the workspace. */
-    async addMember(workspaceId: string, user: { name: string; role: Role; isMachine?: boolean }): Promise<string> {
+    async addMember(
+      workspaceId: string,
+      user: { name: string; role: Role; isMachine?: boolean },
+    ): Promise<string> {
       const id = ids('user_');
       const row = { id, name: user.name, email: null, isMachine: user.isMachine ?? false };
       await store.insertMember(row, workspaceId, user.role, clock.now());

@@ -48,11 +48,9 @@ async function serve(t: TestContext, commands: readonly Command[], dataDir?: str
   const folder = dataDir ?? (await makeFolder(t));
   const config = readConfig({ LINKTRAIL_DATA_DIR: folder, LINKTRAIL_DRAIN_MS: '100' });
   const app = await openApp({ config, log: createLog('debug', (line) => lines.push(line)) });
+  t.after(() => app.close());
   const server = await serveControl(app, commands);
-  t.after(async () => {
-    await server.close();
-    await app.close();
-  });
+  t.after(() => server.close());
   const control = await connectControl(folder);
   assert.ok(control);
   return { app, control, close: () => server.close(), logged: () => lines.join('') };

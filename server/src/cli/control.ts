@@ -30,20 +30,19 @@ export async function serveControl(
   if (folder) await makePrivateFolder(folder);
   // Left over from a server that was killed: the lock says that nobody else is behind it.
   await rm(path, { force: true });
-  const running = new Map<AbortController, Promise<void>>();
+  const running = new Set<Promise<void>>();
+  const stopping = new AbortController();
   const server = createServer((incoming, response) => {
-    const controller = new AbortController();
-    response.once('close', () => controller.abort());
-    const work = answer(app, commands, { incoming, response, signal: controller.signal });
-    running.set(controller, work);
-    void work.finally(() => running.delete(controller));
+    const work = answer({ app, commands, incoming, response, stopping: stopping.signal });
+    running.add(work);
+    void work.finally(() => running.delete(work));
   });
   await listenPrivately(server, path);
   return {
     async close() {
       server.close();
-      for (const controller of running.keys()) controller.abort();
-      await withinMs(Promise.allSettled(running.values()), app.config.drainMs);
+      stopping.abort();
+      await withinMs(Promise.allSettled(running), app.config.drainMs);
       server.closeAllConnections();
       await rm(path, { force: true });
     },
@@ -72,14 +71,17 @@ async function withinMs(work: Promise<unknown>, ms: number): Promise<void> {
 }
 
 interface Exchange {
+  app: App;
+  commands: readonly Command[];
   incoming: IncomingMessage;
   response: ServerResponse;
-  signal: AbortSignal;
+  stopping: AbortSignal;
 }
 
-async function answer(app: App, commands: readonly Command[], exchange: Exchange): Promise<void> {
-  const { incoming, response, signal } = exchange;
-  const send = (line: Line) => writeLine(response, line, signal);
+async function answer({ app, commands, incoming, response, stopping }: Exchange): Promise<void> {
+  const gone = new AbortController();
+  response.once('close', () => gone.abort());
+  const send = (line: Line) => writeLine(response, line, gone.signal);
   response.writeHead(200, { 'Content-Type': 'application/x-ndjson', Connection: 'close' });
   try {
     const { command, input } = await readCall(incoming, commands);
@@ -87,15 +89,15 @@ async function answer(app: App, commands: readonly Command[], exchange: Exchange
     app.log.info({ command: command.path.join(' ') }, 'command');
     const context: Context = {
       app,
-      signal,
+      signal: AbortSignal.any([gone.signal, stopping]),
       row: (row) => send({ row }),
       progress: (progress) => send({ progress }),
     };
     const result = await command.run(context, input);
     await send({ result: result ?? null });
   } catch (error) {
-    if (!signal.aborted && !(error instanceof AppError))
-      app.log.error({ error: String(error) }, 'command failed');
+    const isExpected = error instanceof AppError || gone.signal.aborted || stopping.aborted;
+    if (!isExpected) app.log.error({ error: String(error) }, 'command failed');
     await send({ error: describeFailure(error) }).catch(() => {});
   }
   response.end();

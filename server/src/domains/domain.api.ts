@@ -8,6 +8,10 @@ import type { Domain } from './domain.ts';
 import type { Domains } from './domains.ts';
 import { SETUP_STATUSES } from './verify.ts';
 
+/** An image of 5 MB as a base64 data URL. */
+const MAX_LOGO_LENGTH = 7_000_000;
+const BODY_LIMIT_BYTES = 8 * 1024 * 1024;
+
 const nullableText = z.string().nullable();
 
 const domainSchema = z
@@ -31,15 +35,25 @@ const domainSchema = z
   })
   .describe('A short-link domain.');
 
-const slug = z.string().trim().min(1).max(190).describe('The domain name, such as go.example.com.');
-const destination = (text: string) => z.string().trim().max(32_000).nullable().optional().describe(text);
-const jsonText = (text: string) => z.string().max(131_072).nullable().optional().describe(`${text} JSON as text.`);
+// The formats are for readers of the document; what they mean is checked by the rules of domains.
+const slug = z
+  .string()
+  .trim()
+  .min(1)
+  .max(190)
+  .meta({ format: 'idn-hostname', description: 'The domain name, such as go.example.com.' });
+const address = (maxLength: number) =>
+  z.string().trim().max(maxLength).meta({ format: 'uri' }).nullable().optional();
+const jsonText = (text: string) =>
+  z.string().max(131_072).meta({ format: 'json' }).nullable().optional().describe(`${text} JSON as text.`);
 
 const fields = {
-  expiredUrl: destination('Where visitors of expired links go.'),
-  notFoundUrl: destination('Where visitors of unknown links go.'),
-  placeholder: z.string().trim().max(100).nullable().optional().describe('An example destination, shown to people who make links.'),
-  logo: z.string().trim().nullable().optional().describe('A base64 data URL (PNG, JPEG, GIF, WebP) or the address of an image.'),
+  expiredUrl: address(32_000).describe('Where visitors of expired links go.'),
+  notFoundUrl: address(32_000).describe('Where visitors of unknown links go.'),
+  placeholder: address(100).describe('An example destination, shown to people who make links.'),
+  logo: address(MAX_LOGO_LENGTH).describe(
+    'A base64 data URL (PNG, JPEG, GIF, WebP) or the address of an image.',
+  ),
   assetLinks: jsonText('What /.well-known/assetlinks.json answers.'),
   appleAppSiteAssociation: jsonText('What /.well-known/apple-app-site-association answers.'),
   deepviewData: jsonText('What pages that open an app show.'),
@@ -49,11 +63,18 @@ const fields = {
     .describe('Whether keys that differ only in case are different links. Fixed once the domain has links.'),
 };
 
-const createBody = z.object({ slug, ...fields, archived: z.boolean().optional().describe('Ignored: a new domain is not archived.') });
+const createBody = z.object({
+  slug,
+  ...fields,
+  archived: z.boolean().optional().describe('Ignored: a new domain is not archived.'),
+});
 const updateBody = z.object({
   slug: slug.optional().describe('A new name; all links of the domain follow.'),
   ...fields,
-  archived: z.boolean().default(false).describe('Whether lists leave it out; its links keep working. Absent counts as false.'),
+  archived: z
+    .boolean()
+    .default(false)
+    .describe('Whether lists leave it out; its links keep working. Absent counts as false.'),
 });
 
 const filter = {
@@ -64,8 +85,6 @@ const filter = {
 const PARAMS = z.object({ slug: z.string().min(1).describe('The domain name.') });
 const READ = requires('domains.read');
 const WRITE = requires('domains.write');
-/** A logo of 5 MB as base64, and room for the other fields. */
-const BODY_LIMIT_BYTES = 8 * 1024 * 1024;
 
 const verificationSchema = z
   .object({
@@ -112,7 +131,8 @@ function collectionOperations(domains: Domains): Operation[] {
       path: '/domains',
       group: 'Domains',
       summary: 'Add a domain',
-      description: 'The first domain of a workspace becomes its primary one. logo, expiredUrl, notFoundUrl, assetLinks and appleAppSiteAssociation need the plan pro or higher.',
+      description:
+        'The first domain of a workspace becomes its primary one. logo, expiredUrl, notFoundUrl, assetLinks and appleAppSiteAssociation need the plan pro or higher.',
       access: WRITE,
       body: createBody,
       bodyLimitBytes: BODY_LIMIT_BYTES,
@@ -187,7 +207,8 @@ function singleOperations(domains: Domains): Operation[] {
       path: '/domains/{slug}/verify',
       group: 'Domains',
       summary: 'Check how a domain is set up',
-      description: 'Looks at the DNS of the domain where the operator asked for it, and keeps the result in verified.',
+      description:
+        'Looks at the DNS of the domain where the operator asked for it, and keeps the result in verified.',
       access: READ,
       params: PARAMS,
       response: { status: 200, description: 'What was found.', schema: verificationSchema },
@@ -217,7 +238,8 @@ function registrarOperations(): Operation[] {
       path: '/domains/register',
       group: 'Domains',
       summary: 'Register a domain',
-      description: 'Always refused: this service is no registrar. Register the name elsewhere and add it with createDomain.',
+      description:
+        'Always refused: this service is no registrar. Register the name elsewhere and add it with createDomain.',
       access: WRITE,
       body: z.object({ domain: z.string().describe('The name to register.') }),
       before: noRegistrar,
@@ -245,7 +267,10 @@ function registrarOperations(): Operation[] {
 }
 
 async function noRegistrar(): Promise<never> {
-  throw new AppError('forbidden', 'This service does not register domains. Register the name elsewhere, then add it here.');
+  throw new AppError(
+    'forbidden',
+    'This service does not register domains. Register the name elsewhere, then add it here.',
+  );
 }
 
 function present(domain: Domain): z.input<typeof domainSchema> {

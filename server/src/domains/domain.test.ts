@@ -49,13 +49,19 @@ describe('domain names', () => {
 const refuses = (change: Parameters<typeof readChange>[0], field: string) =>
   assert.throws(
     () => readChange(change),
-    (error: AppError) => error.code === 'unprocessable_entity' && error.message.startsWith(`custom: ${field}: `),
+    (error: AppError) =>
+      error.code === 'unprocessable_entity' && error.message.startsWith(`custom: ${field}: `),
     JSON.stringify(change),
   );
 
 describe('fields of a domain', () => {
   test('addresses are completed, empty text is nothing, absent fields stay absent', () => {
-    const read = readChange({ expiredUrl: 'example.com', notFoundUrl: '', placeholder: 'https://example.com', logo: null });
+    const read = readChange({
+      expiredUrl: 'example.com',
+      notFoundUrl: '',
+      placeholder: 'https://example.com',
+      logo: null,
+    });
     assert.deepEqual(read, {
       expiredUrl: 'https://example.com/',
       notFoundUrl: null,
@@ -66,7 +72,15 @@ describe('fields of a domain', () => {
 
   test('every destination refuses what runs code or is no address', () => {
     for (const field of ['expiredUrl', 'notFoundUrl', 'placeholder'] as const) {
-      for (const url of ['javascript:alert(1)', 'data:text/html,x', 'vbscript:x', 'file:///x', 'blob:x', 'https://a.example/\n', 'nope']) {
+      for (const url of [
+        'javascript:alert(1)',
+        'data:text/html,x',
+        'vbscript:x',
+        'file:///x',
+        'blob:x',
+        'https://a.example/\n',
+        'nope',
+      ]) {
         refuses({ [field]: url }, field);
       }
     }
@@ -83,7 +97,9 @@ describe('fields of a domain', () => {
   test('a logo is an image as data or a web address', () => {
     const data = 'data:image/png;base64,iVBORw0KGgo=';
     assert.deepEqual(readChange({ logo: data }), { logo: data });
-    assert.deepEqual(readChange({ logo: 'https://example.com/a.png' }), { logo: 'https://example.com/a.png' });
+    assert.deepEqual(readChange({ logo: 'https://example.com/a.png' }), {
+      logo: 'https://example.com/a.png',
+    });
     for (const logo of ['myapp://logo', 'javascript:alert(1)', 'nope']) refuses({ logo }, 'logo');
   });
 });

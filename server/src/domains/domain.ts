@@ -92,7 +92,11 @@ export function refusedSlug(slug: string): string | undefined {
 }
 
 const DESTINATIONS = ['expiredUrl', 'notFoundUrl', 'placeholder'] as const satisfies (keyof DomainChange)[];
-const JSON_TEXTS = ['assetLinks', 'appleAppSiteAssociation', 'deepviewData'] as const satisfies (keyof DomainChange)[];
+const JSON_TEXTS = [
+  'assetLinks',
+  'appleAppSiteAssociation',
+  'deepviewData',
+] as const satisfies (keyof DomainChange)[];
 
 /** The given fields in the form they are kept in: addresses complete, nothing instead of empty text. */
 export function readChange(change: DomainChange): DomainChange {
@@ -128,6 +132,7 @@ function readJsonText(field: string, text: string): string {
 function readLogo(field: string, text: string): string {
   if (text.startsWith('data:')) return text;
   const url = readDestination(field, text);
-  if (!/^https?:/i.test(url)) throw invalid(field, 'must be an image as a base64 data URL, or its http(s) address');
+  if (!/^https?:/i.test(url))
+    throw invalid(field, 'must be an image as a base64 data URL, or its http(s) address');
   return url;
 }

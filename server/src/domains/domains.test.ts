@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { StoreBusyError } from '../db/database.ts';
 import { AppError } from '../kernel/errors.ts';
 import { createIds } from '../kernel/ids.ts';
 import { eachDatabase } from '../testing/databases.ts';
@@ -9,8 +10,14 @@ import { createDomainStore } from './domain.store.ts';
 import { createDomains } from './domains.ts';
 import { dnsSetup, type SetupStatus, trustingSetup } from './verify.ts';
 
-const PNG = 'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII=';
-const OWN_HOSTS = { LINKTRAIL_PUBLIC_URL: 'https://app.host.example', LINKTRAIL_DEFAULT_DOMAIN: 'short.host.example:8443', LINKTRAIL_API_HOST: 'api.host.example', LINKTRAIL_APP_HOST: 'dash.host.example' };
+const PNG =
+  'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII=';
+const OWN_HOSTS = {
+  LINKTRAIL_PUBLIC_URL: 'https://app.host.example',
+  LINKTRAIL_DEFAULT_DOMAIN: 'short.host.example:8443',
+  LINKTRAIL_API_HOST: 'api.host.example',
+  LINKTRAIL_APP_HOST: 'dash.host.example',
+};
 
 let made = 0;
 const newSlug = () => `go${++made}.acme.example`;
@@ -24,7 +31,8 @@ eachDatabase('domains', (databases) => {
   });
   after(() => t.close());
 
-  const call = (method: string, path: string, body?: unknown, key = home.key) => t.request(method, path, { key, body });
+  const call = (method: string, path: string, body?: unknown, key = home.key) =>
+    t.request(method, path, { key, body });
 
   async function create(body: Record<string, unknown> = {}, key = home.key) {
     const reply = await call('POST', '/domains', { slug: newSlug(), ...body }, key);
@@ -32,21 +40,40 @@ eachDatabase('domains', (databases) => {
     return reply.json;
   }
 
-  async function refused(status: number, field: string | undefined, method: string, path: string, body?: unknown, key = home.key) {
+  async function refused(
+    status: number,
+    field: string | undefined,
+    method: string,
+    path: string,
+    body?: unknown,
+    key = home.key,
+  ) {
     const reply = await call(method, path, body, key);
     assert.equal(reply.status, status, `${JSON.stringify(body)}: ${reply.text}`);
     if (field) assert.match(reply.json.error.message, new RegExp(`: ${field}: |${field}`), reply.text);
   }
 
   async function eventsOf(workspaceId: string): Promise<[string, Record<string, unknown>][]> {
-    const rows = await t.app.db.query.selectFrom('outbox').selectAll().where('workspace_id', '=', workspaceId).orderBy('id').execute();
-    return rows.filter((row) => row.type.startsWith('domain.')).map((row) => [row.type, JSON.parse(row.payload)]);
+    const rows = await t.app.db.query
+      .selectFrom('outbox')
+      .selectAll()
+      .where('workspace_id', '=', workspaceId)
+      .orderBy('id')
+      .execute();
+    return rows
+      .filter((row) => row.type.startsWith('domain.'))
+      .map((row) => [row.type, JSON.parse(row.payload)]);
   }
 
   /** The service on the same store with other surroundings. */
   function serviceWith(parts: Partial<Parameters<typeof createDomains>[0]>) {
     const { db, clock, services } = t.app;
-    const links = { createRoot: async () => {}, rename: async () => {}, deleteSome: async () => 0, hasLinks: async () => false };
+    const links = {
+      createRoot: async () => {},
+      rename: async () => {},
+      deleteSome: async () => 0,
+      hasLinks: async () => false,
+    };
     return createDomains({
       db,
       store: createDomainStore(db),
@@ -74,7 +101,12 @@ eachDatabase('domains', (databases) => {
 
   test('a new domain has every field, the rest null, and is not verified', async () => {
     const workspace = await t.workspace();
-    const reply = await call('POST', '/domains', { slug: ' Go.ACME.example ', notFoundUrl: 'acme.example/404', archived: true }, workspace.key);
+    const reply = await call(
+      'POST',
+      '/domains',
+      { slug: ' Go.ACME.example ', notFoundUrl: 'acme.example/404', archived: true },
+      workspace.key,
+    );
     assert.equal(reply.status, 201);
     const { id, ...rest } = reply.json;
     assert.match(id, /^dom_[0-9A-Z]{26}$/);
@@ -96,7 +128,10 @@ eachDatabase('domains', (databases) => {
       updatedAt: time,
       registeredDomain: null,
     });
-    assert.deepEqual((await call('GET', '/domains/GO.acme.example', undefined, workspace.key)).json, reply.json);
+    assert.deepEqual(
+      (await call('GET', '/domains/GO.acme.example', undefined, workspace.key)).json,
+      reply.json,
+    );
   });
 
   test('every field can be set, changed and cleared', async () => {
@@ -117,7 +152,15 @@ eachDatabase('domains', (databases) => {
     assert.deepEqual({ ...changed.json, ...other }, changed.json);
     const same = await call('PATCH', `/domains/${domain.slug}`, {});
     assert.deepEqual({ ...same.json, updatedAt: '' }, { ...changed.json, updatedAt: '' });
-    const nothing = { placeholder: '', expiredUrl: null, notFoundUrl: '', logo: null, assetLinks: '', appleAppSiteAssociation: null, deepviewData: '' };
+    const nothing = {
+      placeholder: '',
+      expiredUrl: null,
+      notFoundUrl: '',
+      logo: null,
+      assetLinks: '',
+      appleAppSiteAssociation: null,
+      deepviewData: '',
+    };
     const cleared = (await call('PATCH', `/domains/${domain.slug}`, nothing)).json;
     for (const field of Object.keys(nothing)) assert.equal(cleared[field], null, field);
   });
@@ -125,11 +168,22 @@ eachDatabase('domains', (databases) => {
   test('an update archives only when it says so, and un-archives otherwise', async () => {
     const { slug } = await create();
     assert.equal((await call('PATCH', `/domains/${slug}`, { archived: true })).json.archived, true);
-    assert.equal((await call('PATCH', `/domains/${slug}`, { placeholder: 'a.example' })).json.archived, false);
+    assert.equal(
+      (await call('PATCH', `/domains/${slug}`, { placeholder: 'a.example' })).json.archived,
+      false,
+    );
   });
 
   test('names that cannot be a short-link domain are 422', async () => {
-    for (const slug of ['nope', 'www.acme.example', 'a_b.example', '-a.example', 'https://a.example', 'a.example:80', 'x'.repeat(191)]) {
+    for (const slug of [
+      'nope',
+      'www.acme.example',
+      'a_b.example',
+      '-a.example',
+      'https://a.example',
+      'a.example:80',
+      'x'.repeat(191),
+    ]) {
       await refused(422, 'slug', 'POST', '/domains', { slug });
     }
     await refused(400, 'slug', 'POST', '/domains', {});
@@ -148,13 +202,25 @@ eachDatabase('domains', (databases) => {
   test('dangerous and unreadable addresses are 422 in every field that holds one', async () => {
     const { slug } = await create();
     for (const field of ['expiredUrl', 'notFoundUrl', 'placeholder']) {
-      for (const url of ['javascript:alert(1)', 'data:text/html,x', 'vbscript:x', 'file:///etc', 'blob:x', 'https://a.example/\u0001', 'nope']) {
+      for (const url of [
+        'javascript:alert(1)',
+        'data:text/html,x',
+        'vbscript:x',
+        'file:///etc',
+        'blob:x',
+        'https://a.example/\u0001',
+        'nope',
+      ]) {
         await refused(422, field, 'POST', '/domains', { slug: newSlug(), [field]: url });
         await refused(422, field, 'PATCH', `/domains/${slug}`, { [field]: url });
       }
     }
-    await refused(422, 'placeholder', 'PATCH', `/domains/${slug}`, { placeholder: `https://a.example/${'x'.repeat(100)}` });
-    await refused(422, 'expiredUrl', 'PATCH', `/domains/${slug}`, { expiredUrl: `https://a.example/${'x'.repeat(32_000)}` });
+    await refused(422, 'placeholder', 'PATCH', `/domains/${slug}`, {
+      placeholder: `https://a.example/${'x'.repeat(100)}`,
+    });
+    await refused(422, 'expiredUrl', 'PATCH', `/domains/${slug}`, {
+      expiredUrl: `https://a.example/${'x'.repeat(32_000)}`,
+    });
     for (const field of ['assetLinks', 'appleAppSiteAssociation', 'deepviewData']) {
       await refused(422, field, 'PATCH', `/domains/${slug}`, { [field]: '{no json' });
     }
@@ -195,7 +261,13 @@ eachDatabase('domains', (databases) => {
   test('on the free plan fields of paid plans are 403, clearing them is not', async () => {
     const { key } = await t.workspace('free');
     const { slug } = await create({ placeholder: 'a.example', deepviewData: '{}', logo: null }, key);
-    const paid = { logo: 'https://a.example/x.png', expiredUrl: 'a.example', notFoundUrl: 'a.example', assetLinks: '[]', appleAppSiteAssociation: '{}' };
+    const paid = {
+      logo: 'https://a.example/x.png',
+      expiredUrl: 'a.example',
+      notFoundUrl: 'a.example',
+      assetLinks: '[]',
+      appleAppSiteAssociation: '{}',
+    };
     for (const [field, value] of Object.entries(paid)) {
       await refused(403, field, 'POST', '/domains', { slug: newSlug(), [field]: value }, key);
       await refused(403, field, 'PATCH', `/domains/${slug}`, { [field]: value }, key);
@@ -217,7 +289,10 @@ eachDatabase('domains', (databases) => {
   test('a new domain has a root link without a destination', async () => {
     const { slug } = await create();
     const links = await t.app.db.query.selectFrom('link').selectAll().where('domain', '=', slug).execute();
-    assert.deepEqual(links.map(({ key, url, workspace_id }) => ({ key, url, workspace_id })), [{ key: '_root', url: '', workspace_id: home.id }]);
+    assert.deepEqual(
+      links.map(({ key, url, workspace_id }) => ({ key, url, workspace_id })),
+      [{ key: '_root', url: '', workspace_id: home.id }],
+    );
   });
 
   test('lists are paged in order of creation, unarchived by default, searched by part of the name', async () => {
@@ -227,7 +302,8 @@ eachDatabase('domains', (databases) => {
       slugs.push((await create({ slug: `${name}.list${++made}.example` }, key)).slug);
       t.clock.advance(1);
     }
-    const list = async (query = '') => (await call('GET', `/domains${query}`, undefined, key)).json.map((d: { slug: string }) => d.slug);
+    const list = async (query = '') =>
+      (await call('GET', `/domains${query}`, undefined, key)).json.map((d: { slug: string }) => d.slug);
     assert.deepEqual(await list(), slugs);
     assert.deepEqual(await list('?page=2&pageSize=2'), slugs.slice(2));
     assert.deepEqual(await list('?sortBy=slug&sortOrder=desc'), [...slugs].sort().reverse());
@@ -250,10 +326,16 @@ eachDatabase('domains', (databases) => {
     assert.equal(chosen.json.primary, true);
     assert.equal((await call('GET', `/domains/${a.slug}`, undefined, key)).json.primary, false);
     assert.equal((await call('POST', `/domains/${b.slug}/primary`, undefined, key)).json.primary, true);
-    await Promise.all([a, b, a, b].map(({ slug }) => call('POST', `/domains/${slug}/primary`, undefined, key)));
+    await Promise.all(
+      [a, b, a, b].map(({ slug }) => call('POST', `/domains/${slug}/primary`, undefined, key)),
+    );
     const listed = (await call('GET', '/domains', undefined, key)).json;
     assert.equal(listed.filter((domain: { primary: boolean }) => domain.primary).length, 1);
-    assert.ok((await eventsOf(id)).some(([type, domain]) => type === 'domain.updated' && domain.slug === a.slug && !domain.primary));
+    assert.ok(
+      (await eventsOf(id)).some(
+        ([type, domain]) => type === 'domain.updated' && domain.slug === a.slug && !domain.primary,
+      ),
+    );
   });
 
   test('deleting the primary domain promotes no other; links then default to the shared domain', async () => {
@@ -263,7 +345,11 @@ eachDatabase('domains', (databases) => {
     assert.equal((await domains.forLink(id, undefined)).slug, a.slug);
     assert.deepEqual((await call('DELETE', `/domains/${a.slug}`, undefined, key)).json, { slug: a.slug });
     assert.equal((await call('GET', `/domains/${b.slug}`, undefined, key)).json.primary, false);
-    assert.deepEqual(await domains.forLink(id, undefined), { slug: 'short.host.example:8443', shared: true, caseSensitive: false });
+    assert.deepEqual(await domains.forLink(id, undefined), {
+      slug: 'short.host.example:8443',
+      shared: true,
+      caseSensitive: false,
+    });
     const c = await create({}, key);
     assert.equal(c.primary, false);
   });
@@ -304,7 +390,11 @@ eachDatabase('domains', (databases) => {
 
   test('many links of a deleted domain stop at once and are removed by a job; until then the name is 409', async () => {
     const { slug } = await create();
-    await insertLinks(t.app.db, { workspaceId: home.id, domain: slug }, Array.from({ length: 1_200 }, (_, i) => `key${i}`));
+    await insertLinks(
+      t.app.db,
+      { workspaceId: home.id, domain: slug },
+      Array.from({ length: 1_200 }, (_, i) => `key${i}`),
+    );
     assert.equal((await call('DELETE', `/domains/${slug}`)).status, 200);
     assert.equal((await t.app.services.domains.findServing([slug])).size, 0);
     assert.equal(await countLinks(t.app.db, { domain: slug }), 701);
@@ -327,10 +417,39 @@ eachDatabase('domains', (databases) => {
     await call('PATCH', `/domains/${slug}`, { archived: true });
     const { domains } = t.app.services;
     const forbidden = (error: unknown) => error instanceof AppError && error.code === 'forbidden';
-    assert.deepEqual(await domains.forLink(home.id, slug.toUpperCase()), { slug, shared: false, caseSensitive: false });
+    assert.deepEqual(await domains.forLink(home.id, slug.toUpperCase()), {
+      slug,
+      shared: false,
+      caseSensitive: false,
+    });
     assert.equal((await domains.forLink(other.id, 'Short.host.example:8443')).shared, true);
     await assert.rejects(domains.forLink(other.id, slug), forbidden);
     await assert.rejects(domains.forLink(other.id, 'unknown.example'), forbidden);
+  });
+
+  test('a domain cannot be deleted or renamed while a link is being put on it', async () => {
+    const { db, services } = t.app;
+    const { slug } = await create();
+    const { promise: chosen, resolve: choose } = Promise.withResolvers<void>();
+    const { promise: gate, resolve: open } = Promise.withResolvers<void>();
+    const writing = db.write(async () => {
+      await services.domains.forLink(home.id, slug);
+      choose();
+      await gate;
+      await insertLinks(db, { workspaceId: home.id, domain: slug }, ['late']);
+    });
+    await chosen;
+    const impatient = { waitMs: 20 };
+    await assert.rejects(
+      db.write(() => services.domains.delete(home.id, slug), impatient),
+      StoreBusyError,
+    );
+    const renaming = () => services.domains.update(actorOf(home), slug, { slug: newSlug() });
+    await assert.rejects(db.write(renaming, impatient), StoreBusyError);
+    open();
+    await writing;
+    await services.domains.delete(home.id, slug);
+    assert.equal(await countLinks(db, { domain: slug }), 0);
   });
 
   test('a filter by a domain of another workspace is the same as by an unknown one', async () => {
@@ -350,7 +469,10 @@ eachDatabase('domains', (databases) => {
     const found = await t.app.services.domains.findServing([slug, 'unknown.example']);
     assert.deepEqual([...found.keys()], [slug]);
     const serving = found.get(slug);
-    assert.deepEqual([serving?.workspaceId, serving?.notFoundUrl, serving?.assetLinks, serving?.expiredUrl], [home.id, 'https://a.example/404', '[]', null]);
+    assert.deepEqual(
+      [serving?.workspaceId, serving?.notFoundUrl, serving?.assetLinks, serving?.expiredUrl],
+      [home.id, 'https://a.example/404', '[]', null],
+    );
     assert.equal((await t.app.services.domains.findServing([])).size, 0);
   });
 
@@ -367,8 +489,14 @@ eachDatabase('domains', (databases) => {
     assert.equal(logo, 'https://app.host.example/api/files/logo.png');
     const changed = await domains.update(actorOf(workspace), slug, { logo: PNG });
     assert.equal(changed.logo, logo);
-    assert.deepEqual(saved, [[PNG, 'logo'], [PNG, 'logo']]);
-    await assert.rejects(domains.create(actorOf(workspace, 'free'), { slug: newSlug(), logo: PNG }), AppError);
+    assert.deepEqual(saved, [
+      [PNG, 'logo'],
+      [PNG, 'logo'],
+    ]);
+    await assert.rejects(
+      domains.create(actorOf(workspace, 'free'), { slug: newSlug(), logo: PNG }),
+      AppError,
+    );
     assert.equal(saved.length, 2);
   });
 
@@ -386,7 +514,10 @@ eachDatabase('domains', (databases) => {
   test('with DNS checks on, the flag follows what DNS says, and stays when DNS does not answer', async () => {
     const workspace = await t.workspace();
     let answer: SetupStatus = 'Pending Verification';
-    const setup = { ...dnsSetup({ lookup: async () => [], target: 'host.example' }), check: async () => answer };
+    const setup = {
+      ...dnsSetup({ lookup: async () => [], target: 'host.example' }),
+      check: async () => answer,
+    };
     const domains = serviceWith({ setup });
     const { slug } = await domains.create(actorOf(workspace), { slug: newSlug() });
     const steps: [SetupStatus, boolean][] = [
@@ -401,13 +532,20 @@ eachDatabase('domains', (databases) => {
       const result = await domains.verify(workspace.id, slug);
       assert.deepEqual([result.status, result.domain.verified], [status, verified]);
       assert.equal((await domains.get(workspace.id, slug)).verified, verified);
-      assert.deepEqual(result.records.map((record) => record.type), ['TXT', 'CNAME']);
+      assert.deepEqual(
+        result.records.map((record) => record.type),
+        ['TXT', 'CNAME'],
+      );
     }
-    assert.deepEqual((await eventsOf(workspace.id)).map(([type]) => type), ['domain.created', 'domain.updated', 'domain.updated']);
+    assert.deepEqual(
+      (await eventsOf(workspace.id)).map(([type]) => type),
+      ['domain.created', 'domain.updated', 'domain.updated'],
+    );
   });
 
   test('registering a domain and asking for its status are 403 whatever is sent', async () => {
-    for (const body of [{ domain: 'acme.link' }, {}, []]) await refused(403, undefined, 'POST', '/domains/register', body);
+    for (const body of [{ domain: 'acme.link' }, {}, []])
+      await refused(403, undefined, 'POST', '/domains/register', body);
     await refused(403, undefined, 'GET', '/domains/status?domains=acme.link');
     await refused(403, undefined, 'GET', '/domains/status');
   });
@@ -419,7 +557,10 @@ eachDatabase('domains', (databases) => {
     await refused(409, undefined, 'POST', '/domains', { slug }, key);
     await call('DELETE', `/domains/${slug}`, undefined, key);
     const events = await eventsOf(id);
-    assert.deepEqual(events.map(([type]) => type), ['domain.created', 'domain.updated', 'domain.deleted']);
+    assert.deepEqual(
+      events.map(([type]) => type),
+      ['domain.created', 'domain.updated', 'domain.deleted'],
+    );
     assert.ok(events.every(([, payload]) => payload.slug === slug && !('verificationCode' in payload)));
   });
 });

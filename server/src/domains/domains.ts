@@ -10,17 +10,9 @@ import { AppError, invalid } from '../kernel/errors.ts';
 import { type Ids, randomText } from '../kernel/ids.ts';
 import { owned } from '../kernel/resource.ts';
 import type { Workspaces } from '../workspaces/workspaces.ts';
-import {
-  type Domain,
-  type DomainChange,
-  foldSlug,
-  type LinkDomain,
-  PAID_FIELDS,
-  readChange,
-  refusedSlug,
-  type ServingDomain,
-} from './domain.ts';
 import type { DomainFilter, DomainSort, DomainStore } from './domain.store.ts';
+import { type Domain, type DomainChange, foldSlug, PAID_FIELDS, readChange, refusedSlug } from './domain.ts';
+import { createDomainLookup } from './domain-lookup.ts';
 import type { DnsRecord, SetupCheck, SetupStatus } from './verify.ts';
 
 /** What domains need of links. All of them run inside the caller's transaction. */
@@ -65,7 +57,6 @@ export function createDomains(parts: DomainsParts) {
   const { db, store, workspaces, links, setup, defaultDomain, clock, ids } = parts;
   const cleanup = createCleanup({ db, kind: 'domain', step: links.deleteSome });
   const ownNames = new Set(parts.ownHosts.map(withoutPort));
-  const shared: LinkDomain = { slug: defaultDomain, shared: true, caseSensitive: false };
 
   async function getOwn(workspaceId: string, slug: string, lock?: 'update'): Promise<Domain> {
     return owned(await store.find(foldSlug(slug), lock), workspaceId, 'domain');
@@ -78,14 +69,20 @@ export function createDomains(parts: DomainsParts) {
     await appendOutbox(db.query, [{ workspaceId, type, payload }], clock.now());
   }
 
-  async function checkedSlug(text: string): Promise<string> {
+  function checkedSlug(text: string): string {
     const slug = foldSlug(text);
     const refusal = refusedSlug(slug) ?? (ownNames.has(slug) ? 'is a host name of this service' : undefined);
     if (refusal) throw invalid('slug', refusal);
-    if (await cleanup.pending(slug)) {
-      throw new AppError('conflict', `The links of the deleted domain ${slug} are still being removed. Try again soon.`);
-    }
     return slug;
+  }
+
+  /** Once the name is taken in this transaction: only then can no deletion of its last holder come in between. */
+  async function assertCleanedUp(slug: string): Promise<void> {
+    if (!(await cleanup.pending(slug))) return;
+    throw new AppError(
+      'conflict',
+      `The links of the deleted domain ${slug} are still being removed. Try again soon.`,
+    );
   }
 
   /** An image becomes an address; other values pass. */
@@ -95,9 +92,9 @@ export function createDomains(parts: DomainsParts) {
   }
 
   async function changed(before: Domain, change: DomainChange): Promise<Domain> {
-    const slug = change.slug === undefined ? before.slug : foldSlug(change.slug);
+    const asked = change.slug === undefined ? before.slug : foldSlug(change.slug);
+    const slug = asked === before.slug ? asked : checkedSlug(asked);
     const caseSensitive = change.caseSensitive ?? before.caseSensitive;
-    if (slug !== before.slug) await checkedSlug(slug);
     if (caseSensitive !== before.caseSensitive && (await links.hasLinks(before.slug))) {
       throw invalid('caseSensitive', 'can only be changed while the domain has no links');
     }
@@ -107,6 +104,8 @@ export function createDomains(parts: DomainsParts) {
   }
 
   return {
+    ...createDomainLookup({ store, defaultDomain }),
+
     list: (workspaceId: string, filter: DomainFilter, page: PageRequest<DomainSort>): Promise<Domain[]> =>
       store.list(workspaceId, filter, page),
 
@@ -120,14 +119,18 @@ export function createDomains(parts: DomainsParts) {
     async create(actor: Actor, request: DomainChange & { readonly slug: string }): Promise<Domain> {
       assertPlan(actor, request);
       const { workspaceId, userId } = actor;
-      const slug = await checkedSlug(request.slug);
+      const slug = checkedSlug(request.slug);
       const fields = await withStoredLogo(readChange(request));
       return db.write(async () => {
         await workspaces.reserve('domains', workspaceId, () => store.count(workspaceId));
         await workspaces.lock(workspaceId);
         const primary = (await store.count(workspaceId)) === 0;
-        const domain = newDomain({ ...fields, slug }, { id: ids('dom_'), workspaceId, primary, nowMs: clock.now() });
+        const domain = newDomain(
+          { ...fields, slug },
+          { id: ids('dom_'), workspaceId, primary, nowMs: clock.now() },
+        );
         await store.insert(domain).catch(slugTaken);
+        await assertCleanedUp(slug);
         await links.createRoot(workspaceId, userId, slug);
         await tell('domain.created', domain);
         return domain;
@@ -143,7 +146,10 @@ export function createDomains(parts: DomainsParts) {
         const before = await getOwn(workspaceId, slug, 'update');
         const domain = await changed(before, change);
         await store.update(domain).catch(slugTaken);
-        if (domain.slug !== before.slug) await links.rename(workspaceId, before.slug, domain.slug);
+        if (domain.slug !== before.slug) {
+          await assertCleanedUp(domain.slug);
+          await links.rename(workspaceId, before.slug, domain.slug);
+        }
         await tell('domain.updated', domain, before.slug);
         return domain;
       });
@@ -168,7 +174,11 @@ export function createDomains(parts: DomainsParts) {
         await getOwn(workspaceId, slug);
         await workspaces.lock(workspaceId);
         const before = await store.clearPrimary(workspaceId, clock.now());
-        const domain = { ...(await getOwn(workspaceId, slug, 'update')), primary: true, updatedAt: clock.now() };
+        const domain = {
+          ...(await getOwn(workspaceId, slug, 'update')),
+          primary: true,
+          updatedAt: clock.now(),
+        };
         await store.update(domain);
         if (before && before.id !== domain.id) await tell('domain.updated', before);
         await tell('domain.updated', domain);
@@ -190,41 +200,6 @@ export function createDomains(parts: DomainsParts) {
         await tell('domain.updated', domain);
         return { status, domain, records };
       });
-    },
-
-    /**
-     * The domain of a new or changed link: the named one, else the workspace's primary one, else the shared one.
-     * In the transaction that writes the link, so that the domain cannot go away before it ends.
-     */
-    async forLink(workspaceId: string, slug: string | undefined): Promise<LinkDomain> {
-      const name = slug === undefined ? await store.findPrimarySlug(workspaceId) : foldSlug(slug);
-      if (name === undefined || name === defaultDomain) return shared;
-      const domain = await store.find(name, 'share');
-      if (domain?.workspaceId !== workspaceId) {
-        throw new AppError('forbidden', `The domain ${name} does not belong to this workspace.`);
-      }
-      return { slug: domain.slug, shared: false, caseSensitive: domain.caseSensitive };
-    },
-
-    /** How keys of any domain are looked up; whose links they are is for the caller to check. */
-    async forLookup(slug: string): Promise<LinkDomain> {
-      const name = foldSlug(slug);
-      if (name === defaultDomain) return shared;
-      return { slug: name, shared: false, caseSensitive: (await store.find(name))?.caseSensitive ?? false };
-    },
-
-    /** A domain named in a list filter, as links have it; not found when this workspace cannot have links on it. */
-    async forFilter(workspaceId: string, slug: string): Promise<string> {
-      const name = foldSlug(slug);
-      if (name === defaultDomain) return name;
-      const domain = await store.find(name);
-      if (domain?.workspaceId !== workspaceId) throw new AppError('not_found', `There is no domain ${name}.`);
-      return name;
-    },
-
-    /** The given domains as visits see them, by slug; those that do not exist are left out. */
-    async findServing(slugs: readonly string[]): Promise<Map<string, ServingDomain>> {
-      return new Map((await store.findMany(slugs)).map((domain) => [domain.slug, domain]));
     },
   };
 }
@@ -259,7 +234,11 @@ function newDomain(
 function assertPlan(actor: Actor, change: DomainChange): void {
   if (planIncludes(actor.plan, 'pro')) return;
   const field = PAID_FIELDS.find((name) => change[name]);
-  if (field) throw new AppError('forbidden', `${field} needs the plan pro or higher; the workspace has ${actor.plan}.`);
+  if (field)
+    throw new AppError(
+      'forbidden',
+      `${field} needs the plan pro or higher; the workspace has ${actor.plan}.`,
+    );
 }
 
 function withoutPort(host: string): string {

@@ -6,7 +6,10 @@ import { type DnsLookup, dnsSetup, type SetupStatus, trustingSetup } from './ver
 
 const TARGET = 'links.host.example';
 const CODE = 'linktrail-code';
-const TARGET_ZONE = { 'A links.host.example': ['192.0.2.1', '192.0.2.2'], 'AAAA links.host.example': ['2001:db8::1'] };
+const TARGET_ZONE = {
+  'A links.host.example': ['192.0.2.1', '192.0.2.2'],
+  'AAAA links.host.example': ['2001:db8::1'],
+};
 const TXT = { 'TXT _linktrail.go.acme.example': ['other', CODE] };
 
 /** A name server's answers by "TYPE name"; a name without any record does not exist. */
@@ -18,7 +21,11 @@ function zone(records: Record<string, string[]>): DnsLookup {
 const CASES: [what: string, records: Record<string, string[]>, status: SetupStatus][] = [
   ['no such name', {}, 'Domain Not Found'],
   ['a CNAME to us and the code', { 'CNAME go.acme.example': [TARGET], ...TXT }, 'Valid Configuration'],
-  ['a CNAME in another case with a dot', { 'CNAME go.acme.example': ['Links.HOST.example.'], ...TXT }, 'Valid Configuration'],
+  [
+    'a CNAME in another case with a dot',
+    { 'CNAME go.acme.example': ['Links.HOST.example.'], ...TXT },
+    'Valid Configuration',
+  ],
   ['a CNAME to us without the code', { 'CNAME go.acme.example': [TARGET] }, 'Pending Verification'],
   [
     'a CNAME to us and another code',
@@ -26,9 +33,17 @@ const CASES: [what: string, records: Record<string, string[]>, status: SetupStat
     'Pending Verification',
   ],
   ['a CNAME elsewhere', { 'CNAME go.acme.example': ['other.example'], ...TXT }, 'Invalid Configuration'],
-  ['our addresses', { 'A go.acme.example': ['192.0.2.2'], 'AAAA go.acme.example': ['2001:db8::1'], ...TXT }, 'Valid Configuration'],
+  [
+    'our addresses',
+    { 'A go.acme.example': ['192.0.2.2'], 'AAAA go.acme.example': ['2001:db8::1'], ...TXT },
+    'Valid Configuration',
+  ],
   ['other addresses', { 'A go.acme.example': ['198.51.100.9'], ...TXT }, 'Invalid Configuration'],
-  ['ours and others', { 'A go.acme.example': ['192.0.2.1', '198.51.100.9'], ...TXT }, 'Conflicting DNS Records'],
+  [
+    'ours and others',
+    { 'A go.acme.example': ['192.0.2.1', '198.51.100.9'], ...TXT },
+    'Conflicting DNS Records',
+  ],
   [
     'our IPv4 and another IPv6 address',
     { 'A go.acme.example': ['192.0.2.1'], 'AAAA go.acme.example': ['2001:db8::9'], ...TXT },
@@ -63,7 +78,9 @@ describe('checking a domain by DNS', () => {
   test('switched off, every domain passes and only the address record is asked for', async () => {
     const setup = trustingSetup(TARGET);
     assert.equal(await setup.check('go.acme.example', CODE), 'Valid Configuration');
-    assert.deepEqual(setup.records('go.acme.example', CODE), [{ type: 'CNAME', name: 'go.acme.example', value: TARGET }]);
+    assert.deepEqual(setup.records('go.acme.example', CODE), [
+      { type: 'CNAME', name: 'go.acme.example', value: TARGET },
+    ]);
   });
 });
 
@@ -80,7 +97,9 @@ describe('asking a real name server', () => {
   let lookup: DnsLookup;
   before(async () => {
     server = createSocket('udp4');
-    server.on('message', (question, from) => server.send(emptyAnswer(question, code), from.port, from.address));
+    server.on('message', (question, from) =>
+      server.send(emptyAnswer(question, code), from.port, from.address),
+    );
     await new Promise<void>((resolve) => server.bind(0, '127.0.0.1', resolve));
     lookup = createDnsLookup({ timeoutMs: 2_000, servers: [`127.0.0.1:${server.address().port}`] });
   });

@@ -43,10 +43,7 @@ export function dnsSetup({ lookup, target }: { lookup: DnsLookup; target: string
   }
 
   return {
-    records: (slug, code) => [
-      { type: 'TXT', name: txtName(slug), value: code },
-      addressRecord(slug, target),
-    ],
+    records: (slug, code) => [{ type: 'TXT', name: txtName(slug), value: code }, addressRecord(slug, target)],
     check: (slug, code) => check(slug, code).catch((): SetupStatus => 'Unknown Error'),
   };
 }

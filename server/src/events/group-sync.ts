@@ -68,7 +68,7 @@ export function createGroupSync(options: GroupSyncOptions): GroupSync {
       entry.retired = true;
       if (options.intervalMs > 0) timer ??= setTimeout(sync, options.intervalMs).unref();
     },
-    unsyncedBytes: () => entries.values().reduce((sum, entry) => sum + entry.unsyncedBytes, 0),
+    unsyncedBytes: () => [...entries.values()].reduce((sum, entry) => sum + entry.unsyncedBytes, 0),
   };
 }
 

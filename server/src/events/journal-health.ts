@@ -26,7 +26,8 @@ export function createJournalHealth(log: Log): JournalHealth {
     },
     writeFailed(error) {
       lastError = textOf(error);
-      if (!writeFailing) log.error({ error: lastError }, 'The journal cannot be written: visits go on unrecorded.');
+      if (!writeFailing)
+        log.error({ error: lastError }, 'The journal cannot be written: visits go on unrecorded.');
       writeFailing = true;
     },
     lost(records) {
@@ -40,7 +41,10 @@ export function createJournalHealth(log: Log): JournalHealth {
       lastError = textOf(error);
       syncFailures += 1;
       if (!syncFailing || unsyncedBytes > 0) {
-        log.error({ error: lastError, unsyncedBytes }, 'The journal could not be synced: it goes on in a new file.');
+        log.error(
+          { error: lastError, unsyncedBytes },
+          'The journal could not be synced: it goes on in a new file.',
+        );
       }
       syncFailing = true;
     },

@@ -16,11 +16,13 @@ export interface WriteResult {
 export interface SegmentWriter {
   /** Writes the records laid out in [0, end) of the buffer; a failing segment is replaced once. */
   write(buffer: Buffer, end: number): WriteResult;
+  /** Makes the first segment ahead of its first record; throws when it cannot. */
+  open(): void;
   /** Goes on in a new segment if the present one holds records; keeps it when no new one can be made. */
   rotate(): void;
   /** Stops using the segment with this file. */
   abandon(file: JournalFile): void;
-  /** Deletes the segments that the position has passed, never the present one. */
+  /** Deletes the segments that the position has passed, never the newest one. */
   release(upTo: Position): Promise<void>;
   readonly segments: number;
   readonly bytes: number;
@@ -74,9 +76,14 @@ export function createSegmentWriter(options: SegmentWriterOptions): SegmentWrite
   }
 
   /** One attempt at [from, end): how far whole records got, and what stopped it. */
-  function attempt(buffer: Buffer, from: number, end: number): { end: number; count: number; error?: unknown } {
+  function attempt(
+    buffer: Buffer,
+    from: number,
+    end: number,
+  ): { end: number; count: number; error?: unknown } {
     try {
-      if (totalBytes(sizes) + end - from > options.maxBytes) throw new Error('The journal has reached its size limit.');
+      if (totalBytes(sizes) + end - from > options.maxBytes)
+        throw new Error('The journal has reached its size limit.');
       if (active && active.offset >= options.segmentBytes) rotate();
       const segment = active ?? begin();
       sealRecords(buffer, from, end, segment.seed);
@@ -101,9 +108,10 @@ export function createSegmentWriter(options: SegmentWriterOptions): SegmentWrite
       const second = attempt(buffer, first.end, end);
       return { storedRecords: first.count + second.count, error: second.error ?? first.error };
     },
+    open: () => void begin(),
     rotate,
     abandon,
-    release: (upTo) => removePassed(options.directory, sizes, active?.segment ?? 0, upTo),
+    release: (upTo) => removePassed(options.directory, sizes, upTo),
     get segments() {
       return sizes.size;
     },
@@ -175,13 +183,13 @@ function cut(segment: Active): void {
 async function removePassed(
   directory: JournalDirectory,
   sizes: Map<number, number>,
-  activeSegment: number,
   upTo: Position,
 ): Promise<void> {
+  // The newest stays: it may be in use, and it carries the numbering over a restart.
+  const newest = Math.max(...sizes.keys());
   const passed = [...sizes].filter(
     ([segment, bytes]) =>
-      segment < activeSegment &&
-      (segment < upTo.segment || (segment === upTo.segment && upTo.offset >= bytes)),
+      segment < newest && (segment < upTo.segment || (segment === upTo.segment && upTo.offset >= bytes)),
   );
   for (const [segment] of passed) {
     await directory.remove(segmentName(segment)).catch(ignoreMissing);

@@ -9,7 +9,9 @@ import type { Folders } from './folders.ts';
 const accessLevelSchema = z
   .enum(ACCESS_LEVELS)
   .nullable()
-  .describe('What every member may do with the links in it; null: it is private. Personal roles go before it.');
+  .describe(
+    'What every member may do with the links in it; null: it is private. Personal roles go before it.',
+  );
 
 const folderSchema = z
   .object({
@@ -33,12 +35,19 @@ const folderUserSchema = z
   })
   .describe('A personal role in a folder.');
 
-const name = z.string().trim().min(1).max(190).describe('The name, unique in the workspace whatever its case.');
+const name = z
+  .string()
+  .trim()
+  .min(1)
+  .max(190)
+  .describe('The name, unique in the workspace whatever its case.');
 const fields = {
   description: z.string().trim().max(500).nullable().optional(),
   accessLevel: accessLevelSchema
     .optional()
-    .describe('What every member may do with the links in it; null: it is private. Others than write need the plan business or higher.'),
+    .describe(
+      'What every member may do with the links in it; null: it is private. Others than write need the plan business or higher.',
+    ),
 };
 
 const search = z.string().trim().max(190).optional().describe('Part of the name, in any case.');
@@ -114,7 +123,8 @@ function singleOperations(folders: Folders): Operation[] {
       path: '/folders/{id}',
       group: 'Folders',
       summary: 'Update a folder',
-      description: 'Fields that are absent stay as they are. Needs the role owner in the folder or in the workspace.',
+      description:
+        'Fields that are absent stay as they are. Needs the role owner in the folder or in the workspace.',
       access: WRITE,
       params: PARAMS,
       body: z.object({ name: name.optional(), ...fields }),
@@ -127,7 +137,8 @@ function singleOperations(folders: Folders): Operation[] {
       path: '/folders/{id}',
       group: 'Folders',
       summary: 'Delete a folder',
-      description: 'Links in it stay and are then in no folder. Needs the role owner in the folder or in the workspace.',
+      description:
+        'Links in it stay and are then in no folder. Needs the role owner in the folder or in the workspace.',
       access: WRITE,
       params: PARAMS,
       response: { status: 200, description: 'The folder is gone.', schema: deletedId },
@@ -152,7 +163,8 @@ function userOperations(folders: Folders): Operation[] {
       params: PARAMS,
       query: z.object(listQuery({ sortBy: ['createdAt', 'name'], defaultPageSize: 50 })),
       response: { status: 200, description: 'The personal roles.', schema: z.array(folderUserSchema) },
-      run: async ({ params, query }, actor) => (await folders.listUsers(actor, params.id, query)).map(presentUser),
+      run: async ({ params, query }, actor) =>
+        (await folders.listUsers(actor, params.id, query)).map(presentUser),
     }),
     operation({
       id: 'updateFolderUser',

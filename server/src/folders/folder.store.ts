@@ -79,7 +79,11 @@ export function createFolderStore(db: Database) {
     },
 
     /** True for a folder id that is null or names a folder this user may read. */
-    readableBy(workspaceId: string, userId: string, folderId: Expression<string | null>): Expression<SqlBool> {
+    readableBy(
+      workspaceId: string,
+      userId: string,
+      folderId: Expression<string | null>,
+    ): Expression<SqlBool> {
       // One small set for the whole query: the private folders without a role of one's own.
       return sql<SqlBool>`(${folderId} is null or ${folderId} not in (
         select folder.id from folder

@@ -21,7 +21,11 @@ const TABLE: [personal: FolderRole | undefined, accessLevel: AccessLevel, may: s
   [undefined, null, ''],
 ];
 
-const mayOf = (actor: Parameters<typeof mayIn>[0], accessLevel: AccessLevel, personal: FolderRole | undefined) =>
+const mayOf = (
+  actor: Parameters<typeof mayIn>[0],
+  accessLevel: AccessLevel,
+  personal: FolderRole | undefined,
+) =>
   NEEDS.filter((need) => mayIn(actor, { accessLevel, personal }, need))
     .map((need) => need[0])
     .join('');
@@ -43,7 +47,8 @@ describe('rights in a folder', () => {
 
   test('below the business plan everybody may do everything', () => {
     for (const plan of ['free', 'pro'] as const) {
-      for (const role of ROLES) assert.equal(mayOf({ role, plan }, null, undefined), 'rwm', `${role} on ${plan}`);
+      for (const role of ROLES)
+        assert.equal(mayOf({ role, plan }, null, undefined), 'rwm', `${role} on ${plan}`);
     }
   });
 });

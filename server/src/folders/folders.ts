@@ -1,6 +1,5 @@
 // The folders of a workspace, who may use them, and what links have to ask before they use one. Every change
 // writes its outbox event in the same transaction.
-import type { Expression, SqlBool } from 'kysely';
 import type { Users } from '../access/users.ts';
 import { createCleanup } from '../db/cleanup.ts';
 import { type Database, isUniqueViolation } from '../db/database.ts';
@@ -12,6 +11,7 @@ import { AppError } from '../kernel/errors.ts';
 import type { Ids } from '../kernel/ids.ts';
 import { owned } from '../kernel/resource.ts';
 import type { Workspaces } from '../workspaces/workspaces.ts';
+import type { FolderSort, FolderStore, FolderUserSort } from './folder.store.ts';
 import {
   type AccessLevel,
   type Folder,
@@ -21,7 +21,7 @@ import {
   mayEverything,
   mayIn,
 } from './folder.ts';
-import type { FolderSort, FolderStore, FolderUserSort } from './folder.store.ts';
+import { createFolderRights, noRight } from './folder-rights.ts';
 
 /** What folders need of links. It runs inside the caller's transaction. */
 export interface FolderLinks {
@@ -44,9 +44,6 @@ export interface FolderChange {
   readonly description?: string | null | undefined;
   readonly accessLevel?: AccessLevel | undefined;
 }
-
-/** Narrows a query over links to those in no folder or in one that the actor may read. */
-export type FolderScope = (folderId: Expression<string | null>) => Expression<SqlBool>;
 
 type FolderEvent = 'folder.created' | 'folder.updated' | 'folder.deleted';
 
@@ -74,8 +71,13 @@ export function createFolders({ db, store, workspaces, users, links, clock, ids 
   }
 
   return {
-    list: (actor: Actor, filter: { search?: string | undefined }, page: PageRequest<FolderSort>): Promise<Folder[]> =>
-      store.list(actor.workspaceId, visible(actor, filter.search), page),
+    ...createFolderRights(store),
+
+    list: (
+      actor: Actor,
+      filter: { search?: string | undefined },
+      page: PageRequest<FolderSort>,
+    ): Promise<Folder[]> => store.list(actor.workspaceId, visible(actor, filter.search), page),
 
     count: (actor: Actor, filter: { search?: string | undefined }): Promise<number> =>
       store.count(actor.workspaceId, visible(actor, filter.search)),
@@ -93,7 +95,15 @@ export function createFolders({ db, store, workspaces, users, links, clock, ids 
         const nowMs = clock.now();
         const { name, description = null, accessLevel = 'write' } = request;
         const times = { createdAt: nowMs, updatedAt: nowMs };
-        const folder: Folder = { id: ids('fold_'), workspaceId, name, description, type: 'default', accessLevel, ...times };
+        const folder: Folder = {
+          id: ids('fold_'),
+          workspaceId,
+          name,
+          description,
+          type: 'default',
+          accessLevel,
+          ...times,
+        };
         await store.insert(folder).catch(nameTaken);
         await store.setRole(folder.id, userId, 'owner', nowMs);
         await tell('folder.created', folder);
@@ -148,32 +158,6 @@ export function createFolders({ db, store, workspaces, users, links, clock, ids 
         await tell('folder.updated', folder);
       });
     },
-
-    /**
-     * A folder named in a body or a filter: not found when it is unknown or another workspace's, forbidden
-     * without the right. In a transaction, the folder cannot be deleted before that ends.
-     */
-    async assertUsable(actor: Actor, folderId: string, need: 'read' | 'write'): Promise<void> {
-      const [access] = await store.findAccess([folderId], actor.userId, 'share');
-      if (access?.workspaceId !== actor.workspaceId) throw new AppError('not_found', 'There is no such folder.');
-      if (!mayIn(actor, access, need)) throw noRight(need);
-    },
-
-    /**
-     * Of the folders that links are in, those the actor may not use so. A folder that is being deleted
-     * refuses nothing: its links are about to be in none. For one page or one bulk request of links.
-     */
-    async findRefused(actor: Actor, folderIds: Iterable<string>, need: 'read' | 'write'): Promise<Set<string>> {
-      if (mayEverything(actor)) return new Set();
-      const found = await store.findAccess([...new Set(folderIds)], actor.userId);
-      return new Set(found.filter((access) => !mayIn(actor, access, need)).map((access) => access.id));
-    },
-
-    /** How a list of links keeps to readable folders; undefined when the actor may read them all. */
-    readableScope(actor: Actor): FolderScope | undefined {
-      if (mayEverything(actor)) return undefined;
-      return (folderId) => store.readableBy(actor.workspaceId, actor.userId, folderId);
-    },
   };
 }
 
@@ -185,10 +169,6 @@ function assertPlan(actor: Actor, accessLevel: AccessLevel | undefined): void {
     'forbidden',
     `An accessLevel other than write needs the plan business or higher; the workspace has ${actor.plan}.`,
   );
-}
-
-function noRight(need: FolderNeed): AppError {
-  return new AppError('forbidden', `You do not have the right to ${need} in this folder.`);
 }
 
 function nameTaken(error: unknown): never {

@@ -55,7 +55,7 @@ export function createApi(parts: ApiParts): Api {
   const app = new Hono<Env>().basePath(API_BASE);
   let inFlight = 0;
   for (const document of parts.documents)
-    app.get(document.path, (context) => serveDocument(document, context));
+    app.get(document.path, (context) => serveDocument(parts, document, context));
   const methods = new Map<string, Set<string>>();
   const cors = new Map<string, 'GET' | 'POST'>();
   for (const operation of parts.operations) {
@@ -88,7 +88,8 @@ export function createApi(parts: ApiParts): Api {
   };
 }
 
-function serveDocument(document: Document, context: Context<Env>): Response {
+function serveDocument(parts: ApiParts, document: Document, context: Context<Env>): Response {
+  noteRequest(parts, context, 200, parts.ids('req_'));
   return new Response(document.body(context.env.peer.origin), {
     headers: { 'Content-Type': document.contentType, ...document.headers },
   });
@@ -168,8 +169,7 @@ function refuse(
 ): Response {
   const requestId = parts.ids('req_');
   const outgoing = failure(parts, error, requestId, context.env.peer.origin, headers);
-  parts.observe('none', outgoing.status, 0);
-  logRequest(parts, context, outgoing.status, { operation: null, requestId, durationMs: 0, trace: {} });
+  noteRequest(parts, context, outgoing.status, requestId);
   return answer(outgoing, requestId);
 }
 
@@ -181,7 +181,10 @@ function otherMethod(
 ): Response {
   const methods = new Set([...allowed, ...(allowed.has('GET') ? ['HEAD'] : []), 'OPTIONS']);
   const allow: [string, string][] = [['Allow', [...methods].join(', ')], ...corsHeaders(cors)];
-  if (context.req.method === 'OPTIONS') return new Response(null, { status: 204, headers: allow });
+  if (context.req.method === 'OPTIONS') {
+    noteRequest(parts, context, 204, parts.ids('req_'));
+    return new Response(null, { status: 204, headers: allow });
+  }
   const text = `${context.req.method} is not possible at ${context.req.path}.`;
   return refuse(parts, context, new AppError('not_found', text), allow);
 }
@@ -201,6 +204,12 @@ function shed(parts: ApiParts, edge: Edge): Response {
     retryAfterSeconds: 1,
   });
   return answer(failure(parts, error, '', edge.peer.origin, []), parts.ids('req_'));
+}
+
+/** For requests that belong to no operation. */
+function noteRequest(parts: ApiParts, context: Context<Env>, status: number, requestId: string): void {
+  parts.observe('none', status, 0);
+  logRequest(parts, context, status, { operation: null, requestId, durationMs: 0, trace: {} });
 }
 
 /** The query is left out on purpose: it may hold passwords and personal data. */

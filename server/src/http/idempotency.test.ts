@@ -21,16 +21,21 @@ eachDatabase('running once', (databases) => {
   before(async () => {
     db = await databases.open();
   });
-  const node = (waitMs = 5_000) => createIdempotency({ store: createAnswerStore({ db, clock: systemClock }), waitMs });
+  const node = (waitMs = 5_000) =>
+    createIdempotency({ store: createAnswerStore({ db, clock: systemClock }), waitMs });
 
   /** Leaves a row for each time it ran to its end. */
-  function countedWork(slot: Slot, end: () => Promise<Answer> = async () => ({ status: 201, body: '"done"' })) {
+  function countedWork(
+    slot: Slot,
+    end: () => Promise<Answer> = async () => ({ status: 201, body: '"done"' }),
+  ) {
     const work = async () => {
       await appendOutbox(db.query, [{ workspaceId: slot.key, type: 'ran', payload: {} }], 0);
       return end();
     };
     const effects = async () =>
-      (await db.query.selectFrom('outbox').select('id').where('workspace_id', '=', slot.key).execute()).length;
+      (await db.query.selectFrom('outbox').select('id').where('workspace_id', '=', slot.key).execute())
+        .length;
     return { work, effects };
   }
 
@@ -41,14 +46,19 @@ eachDatabase('running once', (databases) => {
     const answers = await Promise.all(Array.from({ length: 100 }, () => run(slot, work, refusal)));
     assert.equal(await effects(), 1);
     assert.equal(answers.filter((answer) => !answer.replayed).length, 1);
-    assert.deepEqual(new Set(answers.map(({ status, body }) => `${status} ${body}`)), new Set(['201 "done"']));
+    assert.deepEqual(
+      new Set(answers.map(({ status, body }) => `${status} ${body}`)),
+      new Set(['201 "done"']),
+    );
   });
 
   test('two nodes at once have one effect and one answer', async () => {
     const slot = newSlot();
     const { work, effects } = countedWork(slot);
     const nodes = [node(), node()];
-    const answers = await Promise.all(Array.from({ length: 20 }, (_, i) => nodes[i % 2]!(slot, work, refusal)));
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, i) => nodes[i % 2]!(slot, work, refusal)),
+    );
     assert.equal(await effects(), 1);
     assert.equal(answers.filter((answer) => !answer.replayed).length, 1);
   });
@@ -58,7 +68,9 @@ eachDatabase('running once', (databases) => {
     const { work, effects } = countedWork(slot);
     const run = node();
     await run(slot, work, refusal);
-    await assert.rejects(run({ ...slot, fingerprint: 'other' }, work, refusal), { code: 'unprocessable_entity' });
+    await assert.rejects(run({ ...slot, fingerprint: 'other' }, work, refusal), {
+      code: 'unprocessable_entity',
+    });
     assert.equal((await run(slot, work, refusal)).replayed, true);
     assert.equal(await effects(), 1);
   });
@@ -99,7 +111,11 @@ eachDatabase('running once', (databases) => {
     assert.equal((await run(slot, work, refusal)).body, '"hush"');
     await assert.rejects(run(slot, work, refusal), { code: 'conflict' });
     assert.equal(await effects(), 1);
-    const rows = await db.query.selectFrom('idempotency').select('body').where('key', '=', slot.key).execute();
+    const rows = await db.query
+      .selectFrom('idempotency')
+      .select('body')
+      .where('key', '=', slot.key)
+      .execute();
     assert.deepEqual(rows, [{ body: null }]);
   });
 
@@ -162,16 +178,23 @@ eachDatabase('Idempotency-Key over HTTP', (databases) => {
 
   const post = (app: TestApp, path: string, key: string, idempotencyKey: string, body: unknown) =>
     app.request('POST', path, { key, body, headers: { 'Idempotency-Key': idempotencyKey } });
-  const same = (replies: TestReply[]) => new Set(replies.map((reply) => `${reply.status} ${reply.text}`)).size === 1;
+  const same = (replies: TestReply[]) =>
+    new Set(replies.map((reply) => `${reply.status} ${reply.text}`)).size === 1;
 
   test('100 at once make one tag, one event and one answer', async () => {
     const { key, id } = await t.workspace();
-    const replies = await Promise.all(Array.from({ length: 100 }, () => post(t, '/tags', key, 'k', { name: 'Once' })));
+    const replies = await Promise.all(
+      Array.from({ length: 100 }, () => post(t, '/tags', key, 'k', { name: 'Once' })),
+    );
     assert.ok(same(replies));
     assert.equal(replies[0]!.status, 201);
     assert.equal(replies.filter((reply) => reply.headers.get('idempotency-replayed') === 'true').length, 99);
     assert.equal((await t.request('GET', '/tags/count', { key })).json, 1);
-    const events = await t.app.db.query.selectFrom('outbox').select('type').where('workspace_id', '=', id).execute();
+    const events = await t.app.db.query
+      .selectFrom('outbox')
+      .select('type')
+      .where('workspace_id', '=', id)
+      .execute();
     assert.deepEqual(events, [{ type: 'tag.created' }]);
   });
 
@@ -181,7 +204,11 @@ eachDatabase('Idempotency-Key over HTTP', (databases) => {
     assert.equal((await post(t, '/tags', key, 'k', { name: 'Two' })).status, 422);
     assert.equal((await post(t, '/tags?x=1', key, 'k', { name: 'One' })).status, 422);
     const headers = { 'Idempotency-Key': 'k' };
-    const patched = await t.request('PATCH', `/tags/${first.json.id}`, { key, headers, body: { name: 'One' } });
+    const patched = await t.request('PATCH', `/tags/${first.json.id}`, {
+      key,
+      headers,
+      body: { name: 'One' },
+    });
     assert.equal(patched.status, 422);
     assert.match(patched.json.error.message, /^custom: Idempotency-Key: /);
     assert.equal((await t.request('GET', '/tags/count', { key })).json, 1);
@@ -195,8 +222,14 @@ eachDatabase('Idempotency-Key over HTTP', (databases) => {
     assert.notEqual(first.json.id, second.json.id);
     const headers = { 'Idempotency-Key': 'k' };
     assert.equal((await t.request('GET', '/tags', { key: one.key, headers })).status, 200);
-    assert.equal((await t.request('DELETE', `/tags/${first.json.id}`, { key: one.key, headers })).status, 200);
-    assert.equal((await t.request('DELETE', `/tags/${first.json.id}`, { key: one.key, headers })).status, 404);
+    assert.equal(
+      (await t.request('DELETE', `/tags/${first.json.id}`, { key: one.key, headers })).status,
+      200,
+    );
+    assert.equal(
+      (await t.request('DELETE', `/tags/${first.json.id}`, { key: one.key, headers })).status,
+      404,
+    );
   });
 
   test('PATCH and PUT are run once too', async () => {
@@ -204,20 +237,30 @@ eachDatabase('Idempotency-Key over HTTP', (databases) => {
     const { json } = await t.request('POST', '/tags', { key, body: { name: 'A' } });
     for (const method of ['PATCH', 'PUT']) {
       const options = { key, headers: { 'Idempotency-Key': method }, body: { name: `By ${method}` } };
-      const replies = await Promise.all(Array.from({ length: 5 }, () => t.request(method, `/tags/${json.id}`, options)));
+      const replies = await Promise.all(
+        Array.from({ length: 5 }, () => t.request(method, `/tags/${json.id}`, options)),
+      );
       assert.ok(same(replies));
     }
-    const events = await t.app.db.query.selectFrom('outbox').select('id').where('workspace_id', '=', id).execute();
+    const events = await t.app.db.query
+      .selectFrom('outbox')
+      .select('id')
+      .where('workspace_id', '=', id)
+      .execute();
     assert.equal(events.length, 3);
   });
 
   test('a new key is shown once: a repeat is 409 and makes no second one', async () => {
     const { key } = await t.workspace();
-    const replies = await Promise.all(Array.from({ length: 10 }, () => post(t, '/tokens', key, 'k', { name: 'CI' })));
+    const replies = await Promise.all(
+      Array.from({ length: 10 }, () => post(t, '/tokens', key, 'k', { name: 'CI' })),
+    );
     const shown = replies.filter((reply) => reply.status === 200);
     assert.equal(shown.length, 1);
     assert.ok(replies.filter((reply) => reply !== shown[0]).every((reply) => reply.status === 409));
-    const named = (await t.request('GET', '/tokens', { key })).json.filter((item: { name: string }) => item.name === 'CI');
+    const named = (await t.request('GET', '/tokens', { key })).json.filter(
+      (item: { name: string }) => item.name === 'CI',
+    );
     assert.equal(named.length, 1);
     const rows = await t.app.db.query.selectFrom('idempotency').selectAll().execute();
     assert.ok(!JSON.stringify(rows).includes(shown[0]!.json.token));
@@ -232,7 +275,12 @@ eachDatabase('Idempotency-Key over HTTP', (databases) => {
     const repeat = await post(t, '/tags', key, 'k', { name: 'taken' });
     assert.equal(repeat.headers.get('idempotency-replayed'), 'true');
     assert.ok(same([first, repeat]));
-    const peer = { ip: '127.0.0.1', secure: true, host: 'links.example.com', origin: 'https://links.example.com' };
+    const peer = {
+      ip: '127.0.0.1',
+      secure: true,
+      host: 'links.example.com',
+      origin: 'https://links.example.com',
+    };
     const send = async () => {
       const headers = { Authorization: `Bearer ${key}`, 'Idempotency-Key': 'from another host' };
       const request = new Request('http://localhost/api/tags', { method: 'POST', headers, body: '{}' });

@@ -75,7 +75,10 @@ function replay(slot: Slot, stored: StoredAnswer): Answer & { replayed: boolean 
     );
   }
   if (stored.body === null) {
-    throw new AppError('conflict', 'This request was answered before, with a secret that is shown only once.');
+    throw new AppError(
+      'conflict',
+      'This request was answered before, with a secret that is shown only once.',
+    );
   }
   return { status: stored.status, body: stored.body, replayed: true };
 }

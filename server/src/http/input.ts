@@ -1,7 +1,7 @@
 // Reads what a client sent into plain values: query text by the types of its schema, bodies within their
 // limit, as well-formed JSON without anything that a store or a log could trip over.
 import type { IncomingMessage } from 'node:http';
-import { z } from 'zod';
+import type { z } from 'zod';
 import { AppError } from '../kernel/errors.ts';
 import { dotted, validationError } from './problem.ts';
 
@@ -21,7 +21,8 @@ export function queryValues(schema: z.ZodObject, search: URLSearchParams): Recor
     if (given.length === 0) continue;
     const kind = baseKind(field as z.ZodType);
     const last = given[given.length - 1] as string;
-    if (kind === 'array') values[name] = given.flatMap((text) => text.split(',')).filter((text) => text !== '');
+    if (kind === 'array')
+      values[name] = given.flatMap((text) => text.split(',')).filter((text) => text !== '');
     else if (kind === 'number') values[name] = asNumber(last);
     else if (kind === 'boolean') values[name] = asBoolean(last);
     else values[name] = last;
@@ -62,7 +63,10 @@ export function parseJson(bytes: Uint8Array): unknown {
   return value;
 }
 
-/** Refuses what no field may hold: NUL, half surrogate pairs, `__proto__`, nesting without end. */
+/**
+ * Refuses what no field may hold: NUL, half surrogate pairs, `__proto__`, nesting without end. The path is one
+ * array for the whole walk: a body may have a million values, and a copy for each would hold up everybody.
+ */
 export function assertCleanText(value: unknown, path: PropertyKey[], depth: number): void {
   if (typeof value === 'string') {
     if (value.includes('\0')) throw refused(path, 'must not contain a NUL character');
@@ -70,12 +74,22 @@ export function assertCleanText(value: unknown, path: PropertyKey[], depth: numb
     return;
   }
   if (value === null || typeof value !== 'object') return;
-  if (depth >= MAX_DEPTH) throw refused(path.slice(0, 3), `must not be nested deeper than ${MAX_DEPTH} levels`);
-  for (const key of Object.keys(value)) {
-    const step = Array.isArray(value) ? Number(key) : key;
-    if (step === '__proto__') throw refused([...path, step], 'is not an accepted name');
-    if (typeof step === 'string') assertCleanText(step, path, depth);
-    assertCleanText((value as Record<string, unknown>)[key], [...path, step], depth + 1);
+  if (depth >= MAX_DEPTH)
+    throw refused(path.slice(0, 3), `must not be nested deeper than ${MAX_DEPTH} levels`);
+  const step = (name: PropertyKey, inner: unknown) => {
+    if (typeof inner !== 'string' && typeof inner !== 'object') return;
+    path.push(name);
+    assertCleanText(inner, path, depth + 1);
+    path.pop();
+  };
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length; i++) step(i, value[i]);
+    return;
+  }
+  for (const name of Object.keys(value)) {
+    if (name === '__proto__') throw refused([...path, name], 'is not an accepted name');
+    assertCleanText(name, path, depth);
+    step(name, (value as Record<string, unknown>)[name]);
   }
 }
 
@@ -117,7 +131,8 @@ function readRequest(source: IncomingMessage, limitBytes: number): Promise<Uint8
   return new Promise((resolve, reject) => {
     const chunks: Uint8Array[] = [];
     let size = 0;
-    const endedEarly = () => reject(new AppError('bad_request', 'invalid_type: body: the body ended too early'));
+    const endedEarly = () =>
+      reject(new AppError('bad_request', 'invalid_type: body: the body ended too early'));
     if (source.destroyed) return endedEarly();
     source.on('data', (chunk: Uint8Array) => {
       size += chunk.length;

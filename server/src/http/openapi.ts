@@ -16,13 +16,7 @@ const IDEMPOTENCY_HEADER = {
 };
 
 export function openApiDocument(operations: readonly Operation[], server: string): Json {
-  const paths: Record<string, Json> = {};
-  for (const operation of operations) {
-    paths[operation.path] = {
-      ...paths[operation.path],
-      [operation.method.toLowerCase()]: describe(operation),
-    };
-  }
+  const { paths, schemas } = shareSchemas(describeAll(operations));
   return {
     openapi: '3.1.0',
     info: {
@@ -36,10 +30,31 @@ export function openApiDocument(operations: readonly Operation[], server: string
     paths,
     components: {
       securitySchemes: { key: { type: 'http', scheme: 'bearer', description: 'An API key of a workspace.' } },
-      schemas: { Error: errorSchema() },
+      schemas: { Error: errorSchema(), ...schemas },
       responses: errorResponses(),
     },
   };
+}
+
+function describeAll(operations: readonly Operation[]): Record<string, Json> {
+  const paths: Record<string, Json> = {};
+  for (const operation of operations) {
+    const method = operation.method.toLowerCase();
+    paths[operation.path] = { ...paths[operation.path], [method]: describe(operation) };
+  }
+  return paths;
+}
+
+/** Schemas that have a name stand once, under components; every use refers to them. */
+function shareSchemas(described: Record<string, Json>): { paths: Json; schemas: Json } {
+  const schemas: Json = {};
+  const text = JSON.stringify(described, (key, value) => {
+    if (key !== '$defs') return value;
+    Object.assign(schemas, value);
+    return undefined;
+  });
+  const refer = (json: string): Json => JSON.parse(json.replaceAll('#/$defs/', '#/components/schemas/'));
+  return { paths: refer(text), schemas: refer(JSON.stringify(schemas)) };
 }
 
 function describe(operation: Operation): Json {

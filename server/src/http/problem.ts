@@ -17,7 +17,8 @@ export function docUrl(code: ErrorCode, origin: string): string {
 const MAX_MESSAGE_LENGTH = 1_000;
 
 export function problem({ code, message }: AppError, origin: string): Problem {
-  const text = message.length > MAX_MESSAGE_LENGTH ? `${message.slice(0, MAX_MESSAGE_LENGTH).toWellFormed()}…` : message;
+  const text =
+    message.length > MAX_MESSAGE_LENGTH ? `${message.slice(0, MAX_MESSAGE_LENGTH).toWellFormed()}…` : message;
   return { error: { code, message: text, doc_url: docUrl(code, origin) } };
 }
 

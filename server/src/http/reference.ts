@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import type { Document } from './api.ts';
+import { API_BASE, type Document } from './api.ts';
 import { errorPage } from './error-page.ts';
 import { openApiDocument } from './openapi.ts';
 import type { Operation } from './operation.ts';
@@ -23,7 +23,12 @@ const REFERENCE_PAGE = `<!doctype html><html lang="en"><head><meta charset="utf-
 const START_SCRIPT = `SwaggerUIBundle({ url: 'openapi.json', dom_id: '#reference', deepLinking: true, persistAuthorization: false, validatorUrl: null, displayRequestDuration: true, tryItOutEnabled: true });`;
 
 export function referenceDocuments(operations: readonly Operation[]): Document[] {
-  const description = (origin: string) => JSON.stringify(openApiDocument(operations, `${origin}/api`));
+  // Made once, at the first request for it: it is the same for everybody.
+  let made: string | undefined;
+  const description = () => {
+    made ??= JSON.stringify(openApiDocument(operations, API_BASE));
+    return made;
+  };
   const page = (path: string, body: string, policy: string): Document => ({
     path,
     contentType: HTML,

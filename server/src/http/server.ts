@@ -45,7 +45,8 @@ export function createRequestHandler(parts: ServerParts): Respond {
     const kind = parts.hosts.classify(peer.host);
     const system = kind === 'domain' ? undefined : parts.system.get(path);
     if (system) return sendSystem(system, request, response, peer);
-    if (kind === 'domain' || (kind !== 'api' && !isApiPath(path))) return visit(parts, request, response, peer);
+    if (kind === 'domain' || (kind !== 'api' && !isApiPath(path)))
+      return visit(parts, request, response, peer);
     if (!peer.secure) return refusePlain(response, peer);
     request.url = apiTarget(path, request.url as string);
     // The framework builds an address from the Host header and trips over one that is not a host.
@@ -87,7 +88,10 @@ function apiTarget(path: string, url: string): string {
 }
 
 function visit(parts: ServerParts, request: IncomingMessage, response: ServerResponse, peer: Peer): void {
-  if (peer.secure) return parts.visit(request, response, peer);
+  if (peer.secure) {
+    parts.visit(request, response, peer);
+    return;
+  }
   // Without a host the path would be read as one.
   const host = peer.host || new URL(parts.publicUrl).host;
   response.writeHead(308, { Location: `https://${host}${request.url}` }).end();
@@ -110,7 +114,8 @@ function sendSystem(
 ): void {
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     response.setHeader('Allow', 'GET, HEAD');
-    return sendProblem(response, new AppError('not_found', `${request.method} is not possible here.`), peer);
+    sendProblem(response, new AppError('not_found', `${request.method} is not possible here.`), peer);
+    return;
   }
   page().then(
     ({ status, contentType, body }) => send(response, status, contentType, body),
@@ -119,5 +124,7 @@ function sendSystem(
 }
 
 function send(response: ServerResponse, status: number, contentType: string, body: string): void {
-  response.writeHead(status, { 'Content-Type': contentType, 'Content-Length': Buffer.byteLength(body) }).end(body);
+  response
+    .writeHead(status, { 'Content-Type': contentType, 'Content-Length': Buffer.byteLength(body) })
+    .end(body);
 }

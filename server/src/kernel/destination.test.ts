@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { completeUrl, readDestination, refusedDestination } from './destination.ts';
-import { AppError } from './errors.ts';
+import type { AppError } from './errors.ts';
 
 const COMPLETED: [typed: string, kept: string | undefined][] = [
   // absolute: as typed
@@ -80,10 +80,18 @@ describe('destinations', () => {
 
   test('reading completes, and a refusal is 422 and names the field', () => {
     assert.equal(readDestination('url', 'example.com'), 'https://example.com/');
-    for (const typed of ['javascript:alert(1)', 'exam\nple.com', 'example.com/\u0007', 'nope', '', 'a.example:99999']) {
+    for (const typed of [
+      'javascript:alert(1)',
+      'exam\nple.com',
+      'example.com/\u0007',
+      'nope',
+      '',
+      'a.example:99999',
+    ]) {
       assert.throws(
         () => readDestination('geo.DE', typed),
-        (error: AppError) => error.code === 'unprocessable_entity' && error.message.startsWith('custom: geo.DE: must '),
+        (error: AppError) =>
+          error.code === 'unprocessable_entity' && error.message.startsWith('custom: geo.DE: must '),
         JSON.stringify(typed),
       );
     }

@@ -6,12 +6,19 @@ import { MAX_URL_LENGTH } from './link.ts';
 const text = (max: number) => z.string().max(max);
 const destination = text(MAX_URL_LENGTH).trim();
 const flag = z.boolean().optional();
-const note = z.string().max(10_000).nullable().optional();
+/** Cut to their length by the rules, not refused. */
+const cutText = z.string().nullable().optional();
+
+const MAX_TAGS = 100;
+const MAX_WEBHOOKS = 100;
+const MAX_COUNTRIES = 300;
+const MAX_COMMENT_LENGTH = 10_000;
 
 /** A comma list or an array, as an array without repeats. */
 const list = z
   .union([z.string(), z.array(z.string())])
   .transform((value) => [...new Set((Array.isArray(value) ? value : value.split(',')).map((item) => item.trim()).filter(Boolean))])
+  .refine((items) => items.length <= MAX_TAGS, `at most ${MAX_TAGS} tags`)
   .optional();
 
 const campaign = Object.fromEntries(
@@ -43,26 +50,27 @@ const common = {
     .nullable()
     .optional()
     .describe('The folder of the link.'),
-  comments: note.describe('Notes for the team.'),
+  comments: text(MAX_COMMENT_LENGTH).nullable().optional().describe('Notes for the team.'),
   expiresAt: z.string().nullable().optional().describe('When the link expires: a date, or words such as "in 3 days".'),
   expiredUrl: destination.nullable().optional().describe('Where visitors go after that.'),
   password: text(255).nullable().optional().describe('The password visitors must give.'),
   proxy: flag.describe('Whether previews show title, description, image and video of the link.'),
-  title: note.describe('The title of previews, cut to 120 characters.'),
-  description: note.describe('The description of previews, cut to 240 characters.'),
+  title: cutText.describe('The title of previews, cut to 120 characters.'),
+  description: cutText.describe('The description of previews, cut to 240 characters.'),
   image: z.string().nullable().optional().describe('The image of previews: an address, or a data URL.'),
   video: text(MAX_URL_LENGTH).nullable().optional().describe('The video of previews.'),
   rewrite: flag.describe('Whether the destination is shown under the short link.'),
   ios: destination.nullable().optional().describe('The destination on iOS.'),
   android: destination.nullable().optional().describe('The destination on Android.'),
   geo: z
-    .record(z.string().length(2), destination)
+    .record(z.string().max(190), destination)
+    .refine((countries) => Object.keys(countries).length <= MAX_COUNTRIES, `at most ${MAX_COUNTRIES} countries`)
     .nullable()
     .optional()
-    .describe('Destinations by two-letter country code.'),
+    .describe('Destinations by two-letter country code, in upper case.'),
   doIndex: flag.describe('Whether search engines may index the short link.'),
   ...campaign,
-  webhookIds: z.array(z.string()).nullable().optional().describe('Webhooks that hear of clicks on this link.'),
+  webhookIds: z.array(z.string()).max(MAX_WEBHOOKS).nullable().optional().describe('Webhooks that hear of clicks on this link.'),
   testVariants: z
     .array(z.object({ url: destination, percentage: z.number().min(10).max(90) }))
     .min(2)
@@ -85,7 +93,7 @@ export const createBody = z.object({
   url,
   ...identity,
   keyLength: z.int().min(3).max(190).optional().describe('The length of a random key. 7 if absent.'),
-  prefix: text(180).optional().describe('A path in front of a random key.'),
+  prefix: text(190).optional().describe('A path in front of a random key.'),
   ...common,
 });
 export const updateBody = z.object({ url: url.optional(), ...identity, ...common });

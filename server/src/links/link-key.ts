@@ -27,50 +27,72 @@ const SCRIPT_FILE = /^script(\.[a-z-]+)*\.js$/;
 
 /** The key in its stored form; throws when it is not allowed on this domain. */
 export function checkedKey(text: string, domain: LinkDomain, mayBeShort: boolean): string {
-  if (text === ROOT_KEY) return ROOT_KEY;
-  const bare = text.replaceAll(/^\/+|\/+$/g, '');
-  assertForm(bare);
-  const key = storedKey(bare, domain);
-  if (key.length > MAX_KEY_LENGTH) throw refused('unprocessable_entity', 'too_big', `at most ${MAX_KEY_LENGTH} characters`);
-  const folded = key.toLowerCase();
-  if (RESERVED.has(folded)) throw refused('forbidden', 'custom', `${key} is reserved`);
-  if (domain.shared) assertShared(folded, mayBeShort);
+  if (text === ROOT_KEY) return checkedRoot(domain);
+  const bare = withoutOuterSlashes(text);
+  const key = checkedPath('key', bare, domain);
+  if (RESERVED.has(key.toLowerCase())) throw refused('forbidden', 'key', `${key} is reserved`);
+  if (domain.shared) assertFreeOfService('key', [bare, key], mayBeShort);
   return key;
 }
 
-function assertForm(key: string): void {
-  if (key === '' || !ALLOWED.test(key)) {
-    throw refused(
-      'unprocessable_entity', 'invalid_format',
-      'letters, digits, emoji and the characters _ - / . are allowed',
-    );
+/** Every domain of a workspace has its root link; nobody may have the root of the domain that all share. */
+function checkedRoot(domain: LinkDomain): string {
+  if (domain.shared) throw refused('conflict', 'key', 'the root of this domain belongs to the service itself');
+  return ROOT_KEY;
+}
+
+/** The path in front of a random key, in its stored form; undefined for none. */
+export function checkedPrefix(text: string, keyLength: number, domain: LinkDomain): string | undefined {
+  const bare = text.replace(/^\//, '').replace(/\/$/, '');
+  if (bare === '') return undefined;
+  const prefix = checkedPath('prefix', bare, domain);
+  if (prefix.length + 1 + keyLength > MAX_KEY_LENGTH) throw tooLong('prefix');
+  if (domain.shared) assertFreeOfService('prefix', [`${bare}/`, `${prefix}/`], true);
+  return prefix;
+}
+
+/** Checked in the stored form too: punycode turns some characters into plain dots. */
+function checkedPath(field: string, bare: string, domain: LinkDomain): string {
+  if (bare === '' || !ALLOWED.test(bare)) {
+    throw badForm(field, 'letters, digits, emoji and the characters _ - / . are allowed');
   }
-  if (DECEPTIVE.test(key)) throw refused('unprocessable_entity', 'invalid_format', 'invisible characters are not allowed');
-  if (key.startsWith('_')) throw refused('unprocessable_entity', 'custom', 'must not begin with _');
-  if (/^\.well-known/i.test(key) || /\.php7?$/i.test(key)) {
-    throw refused('unprocessable_entity', 'custom', 'must not begin with .well-known or end with .php');
+  if (DECEPTIVE.test(bare)) throw badForm(field, 'invisible characters are not allowed');
+  const path = storedKey(bare, domain);
+  if (path.length > MAX_KEY_LENGTH) throw tooLong(field);
+  if (path.startsWith('_')) throw badForm(field, 'must not begin with _');
+  if (/^\.well-known/i.test(path) || /\.php7?$/i.test(path)) {
+    throw badForm(field, 'must not begin with .well-known or end with .php');
   }
-  if (key.split('/').some((part) => part === '.' || part === '..')) {
-    throw refused('unprocessable_entity', 'custom', 'must not have . or .. as a part of its path');
+  if (path.split('/').some((part) => part === '.' || part === '..')) {
+    throw badForm(field, 'must not have . or .. as a part of its path');
+  }
+  return path;
+}
+
+/** Visits come with the typed form, links are kept in the stored one: neither may be a path of the service. */
+function assertFreeOfService(field: string, forms: readonly string[], mayBeShort: boolean): void {
+  for (const folded of forms.map((form) => form.toLowerCase())) {
+    const first = folded.split('/')[0] as string;
+    if (SYSTEM_SEGMENTS.has(first) || SYSTEM_WORDS.has(folded) || SCRIPT_FILE.test(folded)) {
+      throw refused('conflict', field, `${folded} is used by the service itself`);
+    }
+  }
+  if (!mayBeShort && (forms.at(-1) as string).length <= 3) {
+    throw refused('forbidden', field, 'up to three characters on this domain need the plan pro or higher');
   }
 }
 
-function assertShared(folded: string, mayBeShort: boolean): void {
-  const first = folded.split('/')[0] as string;
-  if (SYSTEM_SEGMENTS.has(first) || SYSTEM_WORDS.has(folded) || SCRIPT_FILE.test(folded)) {
-    throw refused('conflict', 'custom', `${folded} is used by the service itself`);
-  }
-  if (!mayBeShort && folded.length <= 3) {
-    throw refused('forbidden', 'custom', 'keys of up to three characters on this domain need the plan pro or higher');
-  }
+function withoutOuterSlashes(text: string): string {
+  return text.replaceAll(/^\/+|\/+$/g, '');
 }
 
 /** ASCII: non-ASCII parts become punycode, label by label; the shared domain also drops accents. */
-function storedKey(key: string, domain: Pick<LinkDomain, 'shared'>): string {
+export function storedKey(text: string, domain: Pick<LinkDomain, 'shared'>): string {
+  const key = withoutOuterSlashes(text);
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the range is plain ASCII
   if (/^[\u0000-\u007f]*$/.test(key)) return key;
-  const text = domain.shared ? key.normalize('NFD').replaceAll(/[\u0300-\u036f]/g, '') : key;
-  return punycode.toASCII(text.normalize('NFC'));
+  const plain = domain.shared ? key.normalize('NFD').replaceAll(/[\u0300-\u036f]/g, '') : key;
+  return punycode.toASCII(plain.normalize('NFC'));
 }
 
 /** What a key is found by: exact on domains that tell case apart, without case elsewhere. */
@@ -79,12 +101,24 @@ export function lookupKey(key: string, domain: LinkDomain): string {
   return domain.caseSensitive ? stored : stored.toLowerCase();
 }
 
-export function randomKey(length: number, prefix: string | undefined): string {
-  const random = randomText(length);
-  const folder = prefix?.replace(/^\//, '').replace(/\/$/, '');
-  return folder ? `${folder}/${random}` : random;
+/** Where a key lives: two links must not have the same slot. */
+export function keySlot(domain: LinkDomain, key: string): string {
+  return `${domain.slug}/${lookupKey(key, domain)}`;
 }
 
-function refused(code: ErrorCode, kind: string, text: string): AppError {
-  return new AppError(code, `${kind}: key: ${text}`);
+export function randomKey(length: number, prefix: string | undefined): string {
+  const random = randomText(length);
+  return prefix ? `${prefix}/${random}` : random;
+}
+
+function refused(code: ErrorCode, field: string, text: string): AppError {
+  return new AppError(code, `custom: ${field}: ${text}`);
+}
+
+function badForm(field: string, text: string): AppError {
+  return new AppError('unprocessable_entity', `invalid_format: ${field}: ${text}`);
+}
+
+function tooLong(field: string): AppError {
+  return new AppError('unprocessable_entity', `too_big: ${field}: a key has at most ${MAX_KEY_LENGTH} characters`);
 }

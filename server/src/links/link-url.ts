@@ -8,31 +8,38 @@ export type CampaignField = (typeof CAMPAIGN_FIELDS)[number];
 /** Null removes the parameter; absent leaves it as it is. */
 export type Campaign = Partial<Record<CampaignField, string | null>>;
 
-/** The address with the given parameters set or removed; unchanged text when there are none. */
+/** The address with the given parameters set or removed; the same text when they are so already. */
 export function withCampaign(url: string, campaign: Campaign): string {
-  const fields = CAMPAIGN_FIELDS.filter((field) => campaign[field] !== undefined);
-  if (fields.length === 0 || !URL.canParse(url)) return url;
-  const parsed = new URL(url);
-  for (const field of fields) {
-    const value = campaign[field];
-    if (value) parsed.searchParams.set(field, value.replace('+', ' '));
-    else parsed.searchParams.delete(field);
+  const parsed = URL.parse(url);
+  if (!parsed) return url;
+  const { searchParams } = parsed;
+  const wanted = CAMPAIGN_FIELDS.filter((field) => campaign[field] !== undefined).map(
+    (field) => [field, campaign[field]?.replace('+', ' ') || null] as const,
+  );
+  const changes = wanted.filter(([field, value]) => {
+    const given = searchParams.getAll(field);
+    return value === null ? given.length > 0 : given.length !== 1 || given[0] !== value;
+  });
+  if (changes.length === 0) return url;
+  for (const [field, value] of changes) {
+    if (value === null) searchParams.delete(field);
+    else searchParams.set(field, value);
   }
-  return parsed.toString();
+  return parsed.href;
 }
 
 export function campaignOf(url: string): Utm {
-  const search = URL.canParse(url) ? new URL(url).searchParams : new URLSearchParams();
+  const search = URL.parse(url)?.searchParams ?? new URLSearchParams();
   const values = UTM_FIELDS.map((field) => [field, search.get(field) || null]);
   return Object.fromEntries(values) as Utm;
 }
 
 /** Whether a destination is the short link itself, which would send a visitor in circles. */
 export function pointsAt(url: string, domain: LinkDomain, key: string): boolean {
-  if (!URL.canParse(url)) return false;
-  const { protocol, host, pathname } = new URL(url);
-  if (protocol !== 'http:' && protocol !== 'https:') return false;
-  if (host.replace(/^www\./, '') !== domain.slug) return false;
+  const parsed = URL.parse(url);
+  if (!parsed || !/^https?:$/.test(parsed.protocol)) return false;
+  const { host, pathname } = parsed;
+  if (host.replace(/^www\./, '').replace(/\.(?=:|$)/, '') !== domain.slug) return false;
   const path = safeDecode(pathname).replaceAll(/^\/+|\/+$/g, '').replace(/\+$/, '');
   return path === '' ? key === ROOT_KEY : lookupKey(path, domain) === lookupKey(key, domain);
 }

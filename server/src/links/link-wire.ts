@@ -66,7 +66,7 @@ export const linkSchema = z
     tagId: textOrNull.meta({ deprecated: true }),
     projectId: z.string().meta({ deprecated: true }),
   })
-  .describe('A link.');
+  .meta({ id: 'Link', description: 'A link.' });
 
 export type WireLink = z.input<typeof linkSchema>;
 

@@ -111,7 +111,9 @@ export function shortLink(domain: string, key: string): string {
 
 /** Text cut to a length, the last three characters then being dots. */
 export function truncate(text: string, length: number): string {
-  return text.length <= length ? text : `${text.slice(0, length - 3)}...`;
+  if (text.length <= length) return text;
+  // Half a surrogate pair is no character.
+  return `${text.slice(0, length - 3).replace(/[\uD800-\uDBFF]$/, '')}...`;
 }
 
 export function stripExternalPrefix(id: string): string {

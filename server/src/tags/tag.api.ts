@@ -7,7 +7,7 @@ import type { Tags } from './tags.ts';
 
 export const tagSchema = z
   .object({ id: z.string(), name: z.string(), color: z.enum(TAG_COLORS) })
-  .describe('A tag.');
+  .meta({ id: 'Tag', description: 'A tag.' });
 
 const name = z.string().trim().min(1).max(190);
 const color = z.enum(TAG_COLORS).optional().describe('One of the eight colours. Random when absent.');
@@ -22,7 +22,12 @@ const createBody = z
   })
   .superRefine((body, context) => {
     if (body.name === undefined && body.tag === undefined) {
-      context.addIssue({ code: 'invalid_type', expected: 'string', path: ['name'], message: 'a name is required' });
+      context.addIssue({
+        code: 'invalid_type',
+        expected: 'string',
+        path: ['name'],
+        message: 'a name is required',
+      });
     }
   });
 
@@ -86,7 +91,11 @@ export function tagOperations({ tags }: { tags: Tags }): Operation[] {
       description: 'Fields that are absent stay as they are.',
       access: WRITE,
       params: PARAMS,
-      body: z.object({ name: name.optional(), tag: name.optional().describe('Another word for name.'), color }),
+      body: z.object({
+        name: name.optional(),
+        tag: name.optional().describe('Another word for name.'),
+        color,
+      }),
       response: { status: 200, description: 'The tag as it is now.', schema: tagSchema },
       run: async ({ params, body }, actor) => {
         const change = { name: body.tag ?? body.name, color: body.color };

@@ -28,7 +28,11 @@ export function createTagStore(db: Database) {
     },
 
     async list(workspaceId: string, filter: TagFilter, page: PageRequest<TagSort>): Promise<Tag[]> {
-      const spec = { columns: { name: 'name_folded', createdAt: 'created_at' }, createdAt: 'created_at', id: 'id' } as const;
+      const spec = {
+        columns: { name: 'name_folded', createdAt: 'created_at' },
+        createdAt: 'created_at',
+        id: 'id',
+      } as const;
       const rows = await listPage(matching(workspaceId, filter).selectAll(), spec, page);
       return rows.map(toTag);
     },

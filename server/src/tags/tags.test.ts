@@ -5,10 +5,19 @@ import { openTestApp, type TestApp, type TestWorkspace } from '../testing/test-a
 import { DEFAULT_TAG_COLORS, foldName, TAG_COLORS } from './tag.ts';
 
 describe('tag names', () => {
-  for (const [one, other] of [['Promo', 'pROMO'], ['É', 'é'], ['Ü', 'u\u0308'], ['ÇA', 'ça']] as const) {
+  for (const [one, other] of [
+    ['Promo', 'pROMO'],
+    ['É', 'é'],
+    ['Ü', 'u\u0308'],
+    ['ÇA', 'ça'],
+  ] as const) {
     test(`${one} and ${other} are the same name`, () => assert.equal(foldName(one), foldName(other)));
   }
-  for (const [one, other] of [['a', 'á'], ['a b', 'ab'], ['1', 'l']] as const) {
+  for (const [one, other] of [
+    ['a', 'á'],
+    ['a b', 'ab'],
+    ['1', 'l'],
+  ] as const) {
     test(`${one} and ${other} are different names`, () => assert.notEqual(foldName(one), foldName(other)));
   }
   test('pink is not handed out by itself', () => {
@@ -29,7 +38,8 @@ eachDatabase('tags', (databases) => {
   };
   const create = (body: unknown) => t.request('POST', '/tags', { key: ws.key, body });
   const get = async (query: string) => (await t.request('GET', `/tags${query}`, { key: ws.key })).json;
-  const names = async (query: string): Promise<string[]> => (await get(query)).map((tag: { name: string }) => tag.name);
+  const names = async (query: string): Promise<string[]> =>
+    (await get(query)).map((tag: { name: string }) => tag.name);
   const createAll = async (...all: string[]) => {
     for (const name of all) {
       assert.equal((await create({ name })).status, 201);
@@ -87,7 +97,8 @@ eachDatabase('tags', (databases) => {
   test('a name is unique in its workspace whatever its case, and free in others', async () => {
     await fresh();
     await createAll('Äpfel', 'Birnen');
-    for (const name of ['äpfel', 'A\u0308PFEL', ' Äpfel ']) assert.equal((await create({ name })).status, 409, name);
+    for (const name of ['äpfel', 'A\u0308PFEL', ' Äpfel '])
+      assert.equal((await create({ name })).status, 409, name);
     const [, pears] = await get('?sortBy=createdAt');
     const rename = (body: unknown) => t.request('PATCH', `/tags/${pears.id}`, { key: ws.key, body });
     assert.equal((await rename({ name: 'ÄPFEL' })).status, 409);
@@ -126,7 +137,15 @@ eachDatabase('tags', (databases) => {
 
   test('search finds a part of the name in any case, and % and _ mean themselves', async () => {
     await fresh();
-    await createAll('Spring Sale', '50% off', '50 euros off', 'snake_case', 'snakeXcase', 'Ärger', 'back\\slash');
+    await createAll(
+      'Spring Sale',
+      '50% off',
+      '50 euros off',
+      'snake_case',
+      'snakeXcase',
+      'Ärger',
+      'back\\slash',
+    );
     const search = (text: string) => names(`?search=${encodeURIComponent(text)}`);
     assert.deepEqual(await search('NG sa'), ['Spring Sale']);
     assert.deepEqual(await search('%'), ['50% off']);
@@ -166,8 +185,12 @@ eachDatabase('tags', (databases) => {
     await Promise.all(Array.from({ length: 25 }, (_, i) => create({ name: `t${i}` })));
     for (const sort of ['name', 'createdAt']) {
       const pages: string[][] = [];
-      for (let page = 1; page <= 4; page++) pages.push(await names(`?sortBy=${sort}&pageSize=10&page=${page}`));
-      assert.deepEqual(pages.map((page) => page.length), [10, 10, 5, 0]);
+      for (let page = 1; page <= 4; page++)
+        pages.push(await names(`?sortBy=${sort}&pageSize=10&page=${page}`));
+      assert.deepEqual(
+        pages.map((page) => page.length),
+        [10, 10, 5, 0],
+      );
       assert.equal(new Set(pages.flat()).size, 25);
       assert.deepEqual(pages.flat(), await names(`?sortBy=${sort}`));
     }
@@ -198,7 +221,9 @@ eachDatabase('tags', (databases) => {
 
   test('of many that want one name at once, one gets it', async () => {
     await fresh();
-    const replies = await Promise.all(Array.from({ length: 20 }, (_, i) => create({ name: i % 2 ? 'Same' : 'sAME' })));
+    const replies = await Promise.all(
+      Array.from({ length: 20 }, (_, i) => create({ name: i % 2 ? 'Same' : 'sAME' })),
+    );
     assert.equal(replies.filter((reply) => reply.status === 201).length, 1);
     assert.equal(replies.filter((reply) => reply.status === 409).length, 19);
   });
@@ -237,7 +262,11 @@ eachDatabase('tags', (databases) => {
       /power cut/,
     );
     assert.deepEqual(await get(''), []);
-    const events = await db.query.selectFrom('outbox').select('id').where('workspace_id', '=', ws.id).execute();
+    const events = await db.query
+      .selectFrom('outbox')
+      .select('id')
+      .where('workspace_id', '=', ws.id)
+      .execute();
     assert.deepEqual(events, []);
   });
 });

@@ -7,8 +7,8 @@ import { AppError } from '../kernel/errors.ts';
 import { type Ids, pick } from '../kernel/ids.ts';
 import { owned } from '../kernel/resource.ts';
 import type { Workspaces } from '../workspaces/workspaces.ts';
-import { DEFAULT_TAG_COLORS, foldName, type Tag, type TagColor } from './tag.ts';
 import type { TagFilter, TagSort, TagStore } from './tag.store.ts';
+import { DEFAULT_TAG_COLORS, foldName, type Tag, type TagColor } from './tag.ts';
 
 export interface TagsParts {
   readonly db: Database;
@@ -64,7 +64,11 @@ export function createTags({ db, store, workspaces, clock, ids }: TagsParts) {
       });
     },
 
-    update(workspaceId: string, id: string, change: { name?: string | undefined; color?: TagColor | undefined }): Promise<Tag> {
+    update(
+      workspaceId: string,
+      id: string,
+      change: { name?: string | undefined; color?: TagColor | undefined },
+    ): Promise<Tag> {
       return changing('tag.updated', async () => {
         const before = await getOwn(workspaceId, id);
         const tag = { ...before, name: change.name ?? before.name, color: change.color ?? before.color };

@@ -16,12 +16,17 @@ export async function insertLinks(
         made += 1;
         return sql`(${`link_test_${made}`}, ${at.workspaceId}, ${at.domain}, ${key}, ${key.toLowerCase()}, 'https://example.com/', 'hash', ${at.folderId ?? null}, 1, 1)`;
       });
-      await sql`insert into link (id, workspace_id, domain, key, lookup_key, url, url_hash, folder_id, created_at, updated_at) values ${sql.join(rows)}`.execute(trx);
+      await sql`insert into link (id, workspace_id, domain, key, lookup_key, url, url_hash, folder_id, created_at, updated_at) values ${sql.join(rows)}`.execute(
+        trx,
+      );
     }
   });
 }
 
-export async function countLinks(db: Database, where: { domain: string } | { folder_id: string }): Promise<number> {
+export async function countLinks(
+  db: Database,
+  where: { domain: string } | { folder_id: string },
+): Promise<number> {
   const [column, value] = Object.entries(where)[0] as ['domain' | 'folder_id', string];
   const row = await db.query
     .selectFrom('link')

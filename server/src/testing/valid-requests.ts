@@ -25,6 +25,30 @@ const RESOURCES: Readonly<Record<string, MakeResource>> = {
     const snapshot = async () => (await t.request('GET', `/tags?ids=${json.id}`, { key })).text;
     return { id: json.id, content: [name, 'brown'], snapshot };
   },
+  '/domains/{slug}': async (t, { key }) => {
+    const content = `https://hidden${++made}.example/`;
+    const body = { slug: `go${made}.hidden.example`, placeholder: content };
+    const { slug } = (await t.request('POST', '/domains', { key, body })).json;
+    const snapshot = async () => (await t.request('GET', `/domains/${slug}`, { key })).text;
+    return { id: slug, content: [content], snapshot };
+  },
+  '/folders/{id}': async (t, { id: workspaceId, key }) => {
+    const name = unique('Hidden folder');
+    const { id } = (await t.request('POST', '/folders', { key, body: { name } })).json;
+    await makeFolderOwners(t, workspaceId, id);
+    const snapshot = async () => (await t.request('GET', `/folders/${id}`, { key })).text;
+    return { id, content: [name], snapshot };
+  },
+  '/folders/{id}/users/{userId}': async (t, { id: workspaceId }) => {
+    const name = unique('Hidden member');
+    const { users } = t.app.services;
+    const id = await users.addMember(workspaceId, { name, role: 'member' });
+    return {
+      id,
+      content: [name],
+      snapshot: async () => JSON.stringify(await users.findMember(workspaceId, id)),
+    };
+  },
   '/workspaces/{idOrSlug}': async (t, { id, slug, key }) => {
     const snapshot = async () => (await t.request('GET', `/workspaces/${id}`, { key })).text;
     return { id, content: [slug, 'Test workspace'], snapshot };
@@ -39,17 +63,44 @@ const RESOURCES: Readonly<Record<string, MakeResource>> = {
   },
 };
 
+/** Whether a role of the workspace may is tested elsewhere than what each person may in a folder. */
+async function makeFolderOwners(t: TestApp, workspaceId: string, folderId: string): Promise<void> {
+  const { db, clock } = t.app;
+  const members = await db.query
+    .selectFrom('member')
+    .select('user_id')
+    .where('workspace_id', '=', workspaceId)
+    .execute();
+  const times = { created_at: clock.now(), updated_at: clock.now() };
+  await db.query
+    .insertInto('folder_user')
+    .values(members.map(({ user_id }) => ({ folder_id: folderId, user_id, role: 'owner', ...times })))
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+}
+
+/** Operations that are there for clients that know them and are 403 for everybody. */
+export const NEVER_GRANTED: ReadonlySet<string> = new Set(['registerDomain', 'checkDomainStatus']);
+
 /** By operation id; each call gives a body that can be accepted again. */
 const BODIES: Readonly<Record<string, () => unknown>> = {
   createTag: () => ({ name: unique('Tag'), color: 'green' }),
   updateTag: () => ({ name: unique('Renamed tag'), color: 'red' }),
+  createDomain: () => ({ slug: `go${++made}.valid.example`, expiredUrl: null }),
+  updateDomain: () => ({ placeholder: 'https://example.com' }),
+  registerDomain: () => ({ domain: 'example.link' }),
+  createFolder: () => ({ name: unique('Folder'), accessLevel: 'write' }),
+  updateFolder: () => ({ name: unique('Renamed folder') }),
+  updateFolderUser: () => ({ role: 'viewer' }),
   updateWorkspace: () => ({ name: 'Renamed', allowedHostnames: ['example.com'] }),
   createToken: () => ({ name: unique('Key'), scopes: ['links.read'] }),
   updateToken: () => ({ name: unique('Renamed key'), scopes: ['tags.read'] }),
 };
 
 /** By operation id, for operations that need a query. */
-const QUERIES: Readonly<Record<string, string>> = {};
+const QUERIES: Readonly<Record<string, string>> = {
+  checkDomainStatus: '?domains=example.link',
+};
 
 export interface ValidRequest {
   readonly path: string;
@@ -65,7 +116,9 @@ export function missingRequests(operations: readonly Operation[]): string[] {
     ...parameterPrefixes(operation.path)
       .filter((prefix) => !RESOURCES[prefix])
       .map((prefix) => `RESOURCES['${prefix}']: a function that makes the resource of ${operation.id}`),
-    ...(operation.body && !BODIES[operation.id] ? [`BODIES.${operation.id}: a function that returns a valid body`] : []),
+    ...(operation.body && !BODIES[operation.id]
+      ? [`BODIES.${operation.id}: a function that returns a valid body`]
+      : []),
     ...(operation.query && !operation.query.safeParse({}).success && !QUERIES[operation.id]
       ? [`QUERIES.${operation.id}: a valid query such as '?a=b'`]
       : []),
@@ -73,7 +126,11 @@ export function missingRequests(operations: readonly Operation[]): string[] {
 }
 
 /** A request that the owner of the workspace may make and that succeeds. */
-export async function validRequest(t: TestApp, workspace: TestWorkspace, operation: Operation): Promise<ValidRequest> {
+export async function validRequest(
+  t: TestApp,
+  workspace: TestWorkspace,
+  operation: Operation,
+): Promise<ValidRequest> {
   let path: string = operation.path;
   let unknownPath: string | undefined;
   const resources: Resource[] = [];

@@ -59,11 +59,22 @@ const PARAMS = z.object({ idOrSlug: z.string().min(1).describe('The id or the sl
 const changeSchema = z.object({
   name: z.string().trim().min(1).max(32).optional(),
   slug: z.string().trim().min(3).max(48).optional().describe('Lower case; other characters become hyphens.'),
-  logo: z.url({ protocol: /^https?$/ }).max(2000).nullable().optional().describe('The address of an image.'),
+  logo: z
+    .url({ protocol: /^https?$/ })
+    .max(2000)
+    .nullable()
+    .optional()
+    .describe('The address of an image.'),
   defaultProduct: z.enum(['links', 'program']).optional(),
   conversionEnabled: z.boolean().optional(),
   allowedHostnames: z
-    .array(z.string().trim().toLowerCase().regex(ALLOWED_HOSTNAME, 'takes example.com, *.example.com or localhost'))
+    .array(
+      z
+        .string()
+        .trim()
+        .toLowerCase()
+        .regex(ALLOWED_HOSTNAME, 'takes example.com, *.example.com or localhost'),
+    )
     .max(MAX_ALLOWED_HOSTNAMES)
     .optional()
     .describe('Sites whose pages may track from the browser. Empty: all.'),
@@ -75,7 +86,13 @@ const changeSchema = z.object({
     .describe('The key that pages may show; null removes it, a new one replaces it.'),
 });
 
-export function workspaceOperations({ workspaces, users }: { workspaces: Workspaces; users: Users }): Operation[] {
+export function workspaceOperations({
+  workspaces,
+  users,
+}: {
+  workspaces: Workspaces;
+  users: Users;
+}): Operation[] {
   return [
     operation({
       id: 'getWorkspace',
@@ -101,8 +118,17 @@ export function workspaceOperations({ workspaces, users }: { workspaces: Workspa
       body: changeSchema,
       response: { status: 200, description: 'The workspace as it is now.', schema: workspaceSchema },
       run: async ({ params, body }, actor) => {
-        const { name, slug, logo, defaultProduct, conversionEnabled, allowedHostnames, publishableKey } = body;
-        const change = { name, slug, logo, defaultProduct, conversionEnabled, allowedHostnames, publishableKey };
+        const { name, slug, logo, defaultProduct, conversionEnabled, allowedHostnames, publishableKey } =
+          body;
+        const change = {
+          name,
+          slug,
+          logo,
+          defaultProduct,
+          conversionEnabled,
+          allowedHostnames,
+          publishableKey,
+        };
         return present(await workspaces.update(actor, params.idOrSlug, given(change)));
       },
     }),

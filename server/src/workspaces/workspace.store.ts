@@ -11,7 +11,11 @@ type Row = Schema['workspace'];
 
 export function createWorkspaceStore(db: Database) {
   const find = async (column: 'id' | 'slug', value: string): Promise<Workspace | undefined> => {
-    const row = await db.query.selectFrom('workspace').selectAll().where(column, '=', value).executeTakeFirst();
+    const row = await db.query
+      .selectFrom('workspace')
+      .selectAll()
+      .where(column, '=', value)
+      .executeTakeFirst();
     return row && toWorkspace(row);
   };
 
@@ -20,11 +24,15 @@ export function createWorkspaceStore(db: Database) {
     findBySlug: (slug: string) => find('slug', slug),
 
     async list(page: PageRequest<WorkspaceSort>): Promise<Workspace[]> {
-      const rows = await listPage(db.query.selectFrom('workspace').selectAll(), {
-        columns: { createdAt: 'created_at', name: 'name' },
-        createdAt: 'created_at',
-        id: 'id',
-      }, page);
+      const rows = await listPage(
+        db.query.selectFrom('workspace').selectAll(),
+        {
+          columns: { createdAt: 'created_at', name: 'name' },
+          createdAt: 'created_at',
+          id: 'id',
+        },
+        page,
+      );
       return rows.map(toWorkspace);
     },
 
@@ -32,7 +40,10 @@ export function createWorkspaceStore(db: Database) {
       return (await db.query.selectFrom('workspace').select('id').limit(1).executeTakeFirst()) !== undefined;
     },
 
-    async insert(workspace: Pick<Workspace, 'id' | 'name' | 'slug' | 'plan' | 'inviteCode'>, nowMs: number): Promise<void> {
+    async insert(
+      workspace: Pick<Workspace, 'id' | 'name' | 'slug' | 'plan' | 'inviteCode'>,
+      nowMs: number,
+    ): Promise<void> {
       await db.query
         .insertInto('workspace')
         .values({
@@ -116,7 +127,8 @@ function toColumns(change: WorkspaceChange): Updateable<Row> {
   if (change.plan !== undefined) columns.plan = change.plan;
   if (change.defaultProduct !== undefined) columns.default_product = change.defaultProduct;
   if (change.conversionEnabled !== undefined) columns.conversion_enabled = change.conversionEnabled ? 1 : 0;
-  if (change.allowedHostnames !== undefined) columns.allowed_hostnames = JSON.stringify(change.allowedHostnames);
+  if (change.allowedHostnames !== undefined)
+    columns.allowed_hostnames = JSON.stringify(change.allowedHostnames);
   if (change.publishableKey !== undefined) columns.publishable_key = change.publishableKey;
   if (change.limits !== undefined) columns.limits = JSON.stringify(change.limits);
   return columns;
@@ -137,7 +149,12 @@ function toWorkspace(row: Row): Workspace {
     webhookEnabled: row.webhook_enabled === 1,
     allowedHostnames: JSON.parse(row.allowed_hostnames) as string[],
     limits: JSON.parse(row.limits) as Limits,
-    usage: { month: row.usage_month, events: row.events_usage, links: row.links_usage, payouts: row.payouts_usage },
+    usage: {
+      month: row.usage_month,
+      events: row.events_usage,
+      links: row.links_usage,
+      payouts: row.payouts_usage,
+    },
     totalLinks: row.total_links,
     totalClicks: row.total_clicks,
     createdAt: row.created_at,

@@ -4,8 +4,18 @@ import { randomText } from '../kernel/ids.ts';
 
 /** What an operator can cap. A limit that is not set does not apply. */
 export const LIMITS = [
-  'links', 'events', 'payouts', 'domains', 'tags', 'partnerTags', 'folders', 'groups', 'partners', 'users',
-  'requestsPerMinute', 'analyticsPerSecond',
+  'links',
+  'events',
+  'payouts',
+  'domains',
+  'tags',
+  'partnerTags',
+  'folders',
+  'groups',
+  'partners',
+  'users',
+  'requestsPerMinute',
+  'analyticsPerSecond',
 ] as const;
 export type LimitName = (typeof LIMITS)[number];
 export type Limits = Readonly<Partial<Record<LimitName, number>>>;
@@ -28,7 +38,12 @@ export interface Workspace {
   readonly allowedHostnames: readonly string[];
   readonly limits: Limits;
   /** Counts of one month; in another month they are over. */
-  readonly usage: { readonly month: number; readonly events: number; readonly links: number; readonly payouts: number };
+  readonly usage: {
+    readonly month: number;
+    readonly events: number;
+    readonly links: number;
+    readonly payouts: number;
+  };
   readonly totalLinks: number;
   readonly totalClicks: number;
   readonly createdAt: number;
@@ -39,7 +54,15 @@ export interface Workspace {
 export type WorkspaceChange = Partial<
   Pick<
     Workspace,
-    'name' | 'slug' | 'logo' | 'plan' | 'defaultProduct' | 'conversionEnabled' | 'allowedHostnames' | 'publishableKey' | 'limits'
+    | 'name'
+    | 'slug'
+    | 'logo'
+    | 'plan'
+    | 'defaultProduct'
+    | 'conversionEnabled'
+    | 'allowedHostnames'
+    | 'publishableKey'
+    | 'limits'
   >
 >;
 
@@ -50,7 +73,18 @@ export function usageMonth(ms: number): number {
 }
 
 /** Slugs that would read as something else in an address. */
-const RESERVED_SLUGS = new Set(['api', 'app', 'admin', 'health', 'metrics', 'login', 'register', 'settings', 'new', 'ws']);
+const RESERVED_SLUGS = new Set([
+  'api',
+  'app',
+  'admin',
+  'health',
+  'metrics',
+  'login',
+  'register',
+  'settings',
+  'new',
+  'ws',
+]);
 
 /** Lower case, words joined by hyphens; '' when nothing usable is left. */
 export function slugify(text: string): string {

@@ -6,8 +6,15 @@ import { type Actor, type Plan, planIncludes } from '../http/operation.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { AppError, invalid } from '../kernel/errors.ts';
 import { type Ids, randomText } from '../kernel/ids.ts';
-import { isReservedSlug, type LimitName, slugify, usageMonth, type Workspace, type WorkspaceChange } from './workspace.ts';
 import type { WorkspaceSort, WorkspaceStore } from './workspace.store.ts';
+import {
+  isReservedSlug,
+  type LimitName,
+  slugify,
+  usageMonth,
+  type Workspace,
+  type WorkspaceChange,
+} from './workspace.ts';
 
 export interface WorkspacesParts {
   readonly db: Database;
@@ -49,7 +56,11 @@ export function createWorkspaces({ db, store, users, clock, ids }: WorkspacesPar
   }
 
   /** Refuses when the count has reached the workspace's limit. */
-  async function assertBelow(name: LimitName, workspaceId: string, count: () => Promise<number>): Promise<void> {
+  async function assertBelow(
+    name: LimitName,
+    workspaceId: string,
+    count: () => Promise<number>,
+  ): Promise<void> {
     const limit = (await get(workspaceId)).limits[name];
     if (limit !== undefined && (await count()) >= limit) {
       throw new AppError('forbidden', `This workspace is limited to ${limit} ${name}.`);
@@ -67,14 +78,23 @@ export function createWorkspaces({ db, store, users, clock, ids }: WorkspacesPar
       return db.write(async () => {
         const slug = checkedSlug(request.slug ?? request.name);
         const nowMs = clock.now();
-        const workspace = { id: ids('ws_'), name: request.name, slug, plan: request.plan, inviteCode: randomText(24) };
+        const workspace = {
+          id: ids('ws_'),
+          name: request.name,
+          slug,
+          plan: request.plan,
+          inviteCode: randomText(24),
+        };
         try {
           await store.insert(workspace, nowMs);
         } catch (error) {
           if (!isUniqueViolation(error)) throw error;
           throw new AppError('conflict', `Another workspace has the slug ${slug}.`, { cause: error });
         }
-        const ownerId = await users.addMember(workspace.id, { name: request.ownerName ?? 'Owner', role: 'owner' });
+        const ownerId = await users.addMember(workspace.id, {
+          name: request.ownerName ?? 'Owner',
+          role: 'owner',
+        });
         return { workspace: await get(workspace.id), ownerId };
       });
     },
@@ -83,7 +103,10 @@ export function createWorkspaces({ db, store, users, clock, ids }: WorkspacesPar
       return db.write(async () => {
         const { id } = await getOwn(actor, ref);
         if (values.conversionEnabled && !planIncludes(actor.plan, 'business')) {
-          throw new AppError('forbidden', `conversionEnabled needs the plan business or higher; yours is ${actor.plan}.`);
+          throw new AppError(
+            'forbidden',
+            `conversionEnabled needs the plan business or higher; yours is ${actor.plan}.`,
+          );
         }
         const slug = values.slug === undefined ? {} : { slug: checkedSlug(values.slug) };
         return change(id, { ...values, ...slug });
@@ -112,11 +135,15 @@ export function createWorkspaces({ db, store, users, clock, ids }: WorkspacesPar
       const { limits, usage } = await get(id);
       if (limits.links === undefined) return;
       if (usage.links + count <= limits.links) return;
-      throw new AppError('forbidden', `This workspace is limited to ${limits.links} new links a month; ${usage.links} are used.`);
+      throw new AppError(
+        'forbidden',
+        `This workspace is limited to ${limits.links} new links a month; ${usage.links} are used.`,
+      );
     },
 
     /** Counts new links; in the transaction that makes them, after the quota was checked under a lock. */
-    countLinks: (id: string, count: number): Promise<void> => store.addUsage(id, usageMonth(clock.now()), { links: count }),
+    countLinks: (id: string, count: number): Promise<void> =>
+      store.addUsage(id, usageMonth(clock.now()), { links: count }),
 
     /** The same inside the transaction that adds one: concurrent additions wait for each other. */
     async reserve(name: LimitName, workspaceId: string, count: () => Promise<number>): Promise<void> {
@@ -138,7 +165,8 @@ function thisMonth(workspace: Workspace, month: number): Workspace {
 
 function checkedSlug(text: string): string {
   const slug = slugify(text);
-  if (slug.length < 3 || slug.length > 48) throw invalid('slug', 'must have 3 to 48 letters, digits and hyphens');
+  if (slug.length < 3 || slug.length > 48)
+    throw invalid('slug', 'must have 3 to 48 letters, digits and hyphens');
   if (isReservedSlug(slug)) throw invalid('slug', `${slug} is reserved`);
   return slug;
 }

@@ -1,0 +1,43 @@
+// A link and its domain as visits need them: what decides the answer, and nothing else.
+import type { TestVariant } from './link.ts';
+
+export interface VisitLink {
+  readonly id: string;
+  readonly workspaceId: string;
+  readonly domain: string;
+  readonly key: string;
+  readonly url: string;
+  readonly password: string | null;
+  readonly bannedAt: number | null;
+  readonly disabledAt: number | null;
+  readonly expiresAt: number | null;
+  readonly expiredUrl: string | null;
+  readonly proxy: boolean;
+  readonly title: string | null;
+  readonly description: string | null;
+  readonly image: string | null;
+  readonly video: string | null;
+  readonly rewrite: boolean;
+  readonly doIndex: boolean;
+  readonly ios: string | null;
+  readonly android: string | null;
+  readonly geo: Readonly<Record<string, string>> | null;
+  readonly trackConversion: boolean;
+  readonly programId: string | null;
+  readonly partnerId: string | null;
+  readonly testVariants: readonly TestVariant[] | null;
+  readonly testCompletedAt: number | null;
+}
+
+export interface VisitDomain {
+  readonly slug: string;
+  /** The service's default domain, which belongs to nobody. */
+  readonly shared: boolean;
+  readonly caseSensitive: boolean;
+  readonly notFoundUrl: string | null;
+  readonly expiredUrl: string | null;
+  readonly placeholder: string | null;
+  readonly logo: string | null;
+  readonly assetLinks: string | null;
+  readonly appleAppSiteAssociation: string | null;
+}
