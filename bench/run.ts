@@ -4,11 +4,15 @@ import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { formatJson, formatTable } from './report.ts';
 import { type Line, meetsBar, type Scenario } from './scenario.ts';
+import { links } from './scenarios/links.ts';
+import { million } from './scenarios/million.ts';
 import { selfCheck } from './scenarios/self-check.ts';
+import { start } from './scenarios/start.ts';
+import { tags } from './scenarios/tags.ts';
 
-const SCENARIOS: readonly Scenario[] = [selfCheck];
+const SCENARIOS: readonly Scenario[] = [selfCheck, tags, start, links, million];
 
-const USAGE = `Usage: npm run bench -- [name…] [--seconds 3] [--rounds 3] [--json file]
+const USAGE = `Usage: npm run bench -- [name…] [--seconds 3] [--rounds 3] [--links 100k] [--json file]
 ${SCENARIOS.map(({ name, title }) => `  ${name.padEnd(12)} ${title}`).join('\n')}`;
 
 process.exitCode = await main(process.argv.slice(2));
@@ -39,6 +43,7 @@ interface Options {
   scenarios: Scenario[];
   seconds: number;
   rounds: number;
+  links: number | undefined;
   json: string | undefined;
 }
 
@@ -50,6 +55,7 @@ function readOptions(words: string[]): Options | undefined {
       options: {
         seconds: { type: 'string', default: '3' },
         rounds: { type: 'string', default: '3' },
+        links: { type: 'string' },
         json: { type: 'string' },
         help: { type: 'boolean' },
       },
@@ -60,11 +66,19 @@ function readOptions(words: string[]): Options | undefined {
     if (!(seconds > 0) || !(rounds >= 1)) throw new Error('--seconds and --rounds must be above 0.');
     if (values.help) return undefined;
     const chosen = SCENARIOS.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
-    return { scenarios: chosen, seconds, rounds: Math.floor(rounds), json: values.json };
+    return { scenarios: chosen, seconds, rounds: Math.floor(rounds), links: readCount(values.links), json: values.json };
   } catch (error) {
     say(error instanceof Error ? error.message : String(error));
     return undefined;
   }
+}
+
+/** `100k`, `1m` or plain digits. */
+function readCount(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const [, digits, unit] = /^(\d+)([km]?)$/i.exec(text) ?? [];
+  if (digits === undefined) throw new Error('--links takes a number such as 100k or 1m.');
+  return Number(digits) * { '': 1, k: 1000, m: 1_000_000 }[unit?.toLowerCase() as '' | 'k' | 'm'];
 }
 
 function say(text: string): void {

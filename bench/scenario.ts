@@ -23,6 +23,8 @@ export interface ScenarioContext {
   seconds: number;
   /** How often ours and the baseline take turns. */
   rounds: number;
+  /** How many links to fill in, for scenarios that do. */
+  links?: number | undefined;
   /** A line for the reader while the run goes on. */
   progress(text: string): void;
 }

@@ -19,6 +19,7 @@ import { createDnsLookup } from './domains/dns.ts';
 import { createDomainStore } from './domains/domain.store.ts';
 import { createDomains } from './domains/domains.ts';
 import { dnsSetup, trustingSetup } from './domains/verify.ts';
+import { createDump, type Dump } from './dump/dump.ts';
 import { createFiles } from './files/files.ts';
 import { createFolderStore } from './folders/folder.store.ts';
 import { createFolders } from './folders/folders.ts';
@@ -36,21 +37,29 @@ import { referenceDocuments } from './http/reference.ts';
 import { createRequestHandler, type SystemPage } from './http/server.ts';
 import { type Clock, systemClock } from './kernel/clock.ts';
 import { AppError } from './kernel/errors.ts';
+import { createGuardedFetch } from './kernel/guarded-fetch.ts';
 import { createIds, type Ids } from './kernel/ids.ts';
 import { createLog, type Log } from './kernel/log.ts';
 import { createMetrics, type Metrics } from './kernel/metrics.ts';
-import { createLinkStore } from './links/link.store.ts';
+import { createLinkStore, toColumns } from './links/link.store.ts';
 import { createLinkCascade } from './links/link-cascade.ts';
+import { createRecordLinks } from './links/link-events.ts';
 import { createLinkListStore } from './links/link-list.store.ts';
+import { createLinkSearchStore } from './links/link-search.store.ts';
 import { createLinkLists } from './links/link-lists.ts';
 import { createLinks } from './links/links.ts';
+import { createTestEnd } from './links/test-end.ts';
 import { allOperations, type Services } from './operations.ts';
+import { createQrCodes } from './qr/qr-codes.ts';
+import { createVisitLinkStore } from './links/visit-link.store.ts';
 import { createTagStore } from './tags/tag.store.ts';
 import { createTags } from './tags/tags.ts';
+import { openVisits, type Visits } from './visits.ts';
 import { createWorkspaceStore } from './workspaces/workspace.store.ts';
 import { createWorkspaces } from './workspaces/workspaces.ts';
 
-const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 /** Answers are replayed for at least a day. */
 const KEEP_ANSWERS_MS = 2 * DAY_MS;
@@ -59,6 +68,7 @@ const IDEMPOTENCY_WAIT_MS = 10_000;
 const READY_TIMEOUT_MS = 2_000;
 const DNS_TIMEOUT_MS = 3_000;
 const CLEANUP_EVERY_MS = 30_000;
+const INDEX_LINKS_EVERY_MS = 5_000;
 
 export interface AppOptions {
   readonly config: Config;
@@ -74,9 +84,11 @@ export interface App {
   readonly log: Log;
   readonly db: Database;
   readonly services: Services;
+  readonly dump: Dump;
   readonly api: Api;
   readonly jobs: Jobs;
   readonly metrics: Metrics;
+  readonly visits: Visits;
   readonly handler: (request: IncomingMessage, response: ServerResponse) => void;
   /** Opens the port and starts the background jobs. */
   listen(): Promise<Listener>;
@@ -96,7 +108,7 @@ export async function openApp(options: AppOptions): Promise<App> {
     const db = await openStore(config, log);
     try {
       await migrate(db, { clock });
-      return compose({ ...options, clock, log }, db, lock);
+      return await compose({ ...options, clock, log }, db, lock);
     } catch (error) {
       await db.close();
       throw error;
@@ -123,7 +135,7 @@ function openStore(config: Config, log: Log): Promise<Database> {
   });
 }
 
-function compose(options: AppOptions & { clock: Clock; log: Log }, db: Database, lock: { release(): void }): App {
+async function compose(options: AppOptions & { clock: Clock; log: Log }, db: Database, lock: { release(): void }): Promise<App> {
   const { config, clock, log } = options;
   const ids = createIds(clock);
   const metrics = createMetrics();
@@ -133,7 +145,9 @@ function compose(options: AppOptions & { clock: Clock; log: Log }, db: Database,
   const api = createHttpApi({ options, db, services, ids, metrics, authenticate: authenticator.authenticate });
   const jobs = createJobs({ db, clock, log, owner: ids('node_'), jobs: recurringJobs(db, clock, services), onRun: metrics.job });
   const state = { draining: false };
-  const handler = createHandler(config, api, db, metrics, state);
+  const { loadLinks } = createVisitLinkStore(db);
+  const visits = await openVisits({ config, db, domains: services.domains, loadLinks, metrics, clock, log });
+  const handler = createHandler(config, api, db, metrics, state, visits);
   metrics.gauge('linktrail_requests_in_flight', 'API requests under way.', api.inFlight);
   metrics.gauge('linktrail_writes_waiting', 'Writes waiting for the store.', () => db.stats().waitingWrites);
   let listener: Listener | undefined;
@@ -142,6 +156,7 @@ function compose(options: AppOptions & { clock: Clock; log: Log }, db: Database,
   async function shutDown(): Promise<void> {
     state.draining = true;
     await listener?.close(config.drainMs);
+    await visits.close();
     await jobs.stop();
     await authenticator.flush();
     await db.close();
@@ -154,9 +169,11 @@ function compose(options: AppOptions & { clock: Clock; log: Log }, db: Database,
     log,
     db,
     services,
+    dump: composeDump({ config, db, clock, ids }, services),
     api,
     jobs,
     metrics,
+    visits,
     handler,
     async listen() {
       listener = await openPort(config, handler, metrics, log);
@@ -186,7 +203,8 @@ function createServices({ config, db, clock, ids, tokenStore }: ServiceParts): S
   const { publicUrl } = config;
   const files = createFiles({ dataDir: config.dataDir, publicUrl });
   const linkStore = createLinkStore(db);
-  const cascade = createLinkCascade({ db, store: linkStore, workspaces, clock, ids, publicUrl });
+  const record = createRecordLinks({ db, clock, publicUrl });
+  const cascade = createLinkCascade({ store: linkStore, workspaces, record, clock, ids });
   const domains = createDomains({
     db,
     store: createDomainStore(db),
@@ -201,9 +219,25 @@ function createServices({ config, db, clock, ids, tokenStore }: ServiceParts): S
   const folders = createFolders({ db, store: createFolderStore(db), workspaces, users, links: cascade, clock, ids });
   const rules = { domains, folders, tags };
   const { saveImage } = files;
-  const links = createLinks({ db, store: linkStore, ...rules, workspaces, saveImage, clock, ids, publicUrl });
-  const linkLists = createLinkLists({ store: createLinkListStore(db, linkStore), ...rules });
-  return { clock, users, tokens, workspaces, files, domains, tags, folders, links, linkLists };
+  const links = createLinks({ db, store: linkStore, ...rules, workspaces, saveImage, record, clock, ids });
+  const testEnd = createTestEnd({ db, store: linkStore, record, clock, leadsByUrl: async () => new Map() });
+  const linkSearch = createLinkSearchStore(db);
+  const linkLists = createLinkLists({ store: createLinkListStore(db, linkStore, linkSearch), ...rules });
+  const guardedFetch = createGuardedFetch({ allowPrivate: config.allowPrivate });
+  const findLinkByShortUrl = async () => undefined;
+  const qrCodes = createQrCodes({ findLinkByShortUrl, files, fetch: guardedFetch, clock });
+  return { clock, users, tokens, workspaces, files, domains, tags, folders, links, linkLists, linkSearch, testEnd, qrCodes, guardedFetch };
+}
+
+function composeDump(parts: Pick<ServiceParts, 'config' | 'db' | 'clock' | 'ids'>, services: Services): Dump {
+  return createDump({
+    ...parts,
+    files: services.files,
+    defaultDomain: parts.config.defaultDomain,
+    findDomains: services.domains.findServing,
+    urlColumns: (url) => toColumns({ url }) as { url_hash: string; url_folded: string | null },
+    addTotalLinks: services.workspaces.addTotalLinks,
+  });
 }
 
 /** Which hosts are the service's own, and how others are found to point to it. */
@@ -249,10 +283,18 @@ function createHttpApi({ options, db, services, ids, metrics, authenticate }: Ht
   });
 }
 
-function createHandler(config: Config, api: Api, db: Database, metrics: Metrics, state: { draining: boolean }) {
+function createHandler(
+  config: Config,
+  api: Api,
+  db: Database,
+  metrics: Metrics,
+  state: { draining: boolean },
+  visits: Visits,
+) {
   const parts: HealthPart[] = [
     { name: 'database', check: () => db.ping() },
     { name: 'disk', check: () => checkWritable(config.dataDir) },
+    visits.health,
     {
       name: 'process',
       check: () => (state.draining ? Promise.reject(new Error('shutting down')) : Promise.resolve()),
@@ -269,7 +311,7 @@ function createHandler(config: Config, api: Api, db: Database, metrics: Metrics,
       '/health/ready',
       async () => {
         const report = await readiness(parts, READY_TIMEOUT_MS);
-        return json(report.ready ? 200 : 503, { status: report.ready ? 'ok' : 'unavailable', ...report.parts });
+        return json(report.ready ? 200 : 503, { status: report.status, ...report.parts });
       },
     ],
     ['/metrics', async () => ({ status: 200, contentType: metrics.contentType, body: await metrics.text() })],
@@ -278,7 +320,7 @@ function createHandler(config: Config, api: Api, db: Database, metrics: Metrics,
     api,
     peers: createPeers({ trustedProxies: config.trustedProxies }),
     hosts: createHosts(config),
-    visit: noSuchLink,
+    visit: visits.handle,
     system,
     publicUrl: config.publicUrl,
   });
@@ -290,21 +332,12 @@ async function checkWritable(dataDir: string): Promise<void> {
   await rm(probe, { force: true });
 }
 
-function noSuchLink(_request: IncomingMessage, response: ServerResponse): void {
-  const body = '<!doctype html><html lang="en"><meta charset="utf-8"><title>Not found</title><p>There is no such link.</p></html>';
-  response.writeHead(404, {
-    'Content-Type': 'text/html; charset=utf-8',
-    'Content-Length': Buffer.byteLength(body),
-    'Content-Security-Policy': "default-src 'none'",
-    'X-Robots-Tag': 'noindex',
-  });
-  response.end(body);
-}
-
-function recurringJobs(db: Database, clock: Clock, { domains, folders }: Services): Job[] {
+function recurringJobs(db: Database, clock: Clock, { domains, folders, linkSearch, testEnd }: Services): Job[] {
   return [
     { name: 'clean-up-domains', everyMs: CLEANUP_EVERY_MS, run: domains.cleanUp },
     { name: 'clean-up-folders', everyMs: CLEANUP_EVERY_MS, run: folders.cleanUp },
+    { name: 'index-links', everyMs: INDEX_LINKS_EVERY_MS, run: linkSearch.index },
+    { name: 'end-link-tests', everyMs: MINUTE_MS, run: testEnd.endTests },
     {
       name: 'prune-answers',
       everyMs: HOUR_MS,

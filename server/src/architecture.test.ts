@@ -49,6 +49,7 @@ const FEATURES = [
   'analytics',
   'conversions',
   'webhooks',
+  'dump',
 ];
 const ALL_FEATURES = FEATURES.map((name) => `${name}/*`);
 const FEATURE_BASE = ['kernel/*', 'db/*', 'events/*', 'http/operation.ts', 'http/pagination.ts'];
@@ -116,6 +117,7 @@ const DRIVERS: Driver[] = [
     'pngjs',
     'htmlparser2',
     'standardwebhooks',
+    'dub',
   ].map((name) => ({ packages: [name] })),
 ];
 

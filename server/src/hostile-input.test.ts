@@ -18,7 +18,7 @@ import {
 } from './testing/hostile-values.ts';
 import { connectRaw, type RawReply } from './testing/raw-http.ts';
 import { openTestApp, type TestApp, type TestReply, type TestWorkspace } from './testing/test-app.ts';
-import { NEVER_GRANTED, type ValidRequest, validRequest } from './testing/valid-requests.ts';
+import { NEVER_GRANTED, type ValidRequest, validBody, validRequest } from './testing/valid-requests.ts';
 
 const SEED = 20270115;
 const VALIDATION =
@@ -38,6 +38,7 @@ interface Described {
 }
 
 const tried = { cases: 0, refused: 0 };
+const faults: string[] = [];
 let t: TestApp;
 let described: Described[];
 
@@ -63,14 +64,26 @@ interface Case {
   readonly field?: string | undefined;
 }
 
-async function attempt({ what, method, path, key, body, headers, expected, field }: Case): Promise<void> {
+/** Notes what is wrong with the answer and goes on, so that one run shows all there is. */
+async function attempt(given: Case): Promise<void> {
+  const { what, method, path, key, body, headers } = given;
+  // A new window for operations that count by address.
+  t.clock.advance(60_000);
   const reply = await t.request(method, path, { key, body, ...(headers && { headers }) });
   const label = `${method} ${path.slice(0, 80)} with ${what}: ${reply.status} ${reply.text.slice(0, 300)}`;
   tried.cases += 1;
-  assertSound(reply, label);
   if (reply.status >= 400) tried.refused += 1;
-  if (expected === 'accepted') assert.ok(reply.status < 300 || [403, 404, 409].includes(reply.status), label);
-  else if (expected !== undefined) assert.equal(reply.status, expected, label);
+  try {
+    assertSound(reply, label);
+    assertExpected(reply, given, label);
+  } catch (error) {
+    faults.push((error as Error).message.split('\n')[0] as string);
+  }
+}
+
+function assertExpected(reply: TestReply, { expected, field }: Case, label: string): void {
+  if (expected === 'accepted') assert.ok(isAcceptance(reply), label);
+  else if (expected !== undefined) assert.equal(reply.status, expected, `${label}, not ${expected}`);
   if (field !== undefined && (reply.status === 400 || reply.status === 422)) {
     const named = VALIDATION.exec(reply.json.error.message)?.[2];
     assert.ok(
@@ -81,12 +94,18 @@ async function attempt({ what, method, path, key, body, headers, expected, field
   }
 }
 
+/** A success, or a refusal by a rule that no schema can say. */
+function isAcceptance(reply: TestReply): boolean {
+  if (reply.status < 300 || [403, 404, 409].includes(reply.status)) return true;
+  return reply.status === 422 && reply.json.error.message.startsWith('custom: ');
+}
+
 /** Of the nine codes with its own status and an address that explains it; never a fault of ours. */
 function assertSound(reply: TestReply, label: string): void {
   assert.ok(reply.status < 500, label);
-  assert.match(reply.headers.get('content-type') ?? '', /^application\/json/, label);
   assert.ok(reply.headers.get('x-request-id'), label);
   if (reply.status < 300) return;
+  assert.match(reply.headers.get('content-type') ?? '', /^application\/json/, label);
   const { error, ...rest } = reply.json;
   assert.deepEqual(Object.keys(error).sort(), ['code', 'doc_url', 'message'], label);
   assert.deepEqual(rest, {}, label);
@@ -103,10 +122,12 @@ interface Target extends Described {
 
 /** A workspace per operation, so that no limit of one hides the answers of another. */
 async function forEachOperation(work: (target: Target) => Promise<void>): Promise<void> {
+  faults.length = 0;
   for (const each of described) {
     const workspace = await t.workspace();
     await work({ ...each, workspace, request: await validRequest(t, workspace, each.operation) });
   }
+  assert.deepEqual(faults, []);
 }
 
 eachDatabase('hostile input', (databases) => {
@@ -163,7 +184,7 @@ eachDatabase('hostile input', (databases) => {
       const mark = request.path.includes('?') ? '&' : '?';
       for (const [what, query] of Object.entries(queries)) {
         const path = `${request.path}${mark}${query}`;
-        const body = freshBody(operation, request);
+        const body = validBody(operation);
         await attempt({
           what,
           method: operation.method,
@@ -220,25 +241,30 @@ eachDatabase('hostile input', (databases) => {
     });
   });
 
-  test('a body that is no JSON is 400, one that is too large or too deep 422', async () => {
-    const bodies = hostileBodies();
-    await forEachOperation(async ({ operation, body: schema, workspace, request }) => {
-      if (!schema) return;
-      for (const { what, body, expected, headers } of bodies) {
-        const right = operation.bodyOptional && what === 'an empty body' ? undefined : expected;
-        const common = {
-          what,
-          method: operation.method,
-          path: request.path,
-          key: workspace.key,
-          body,
-          expected: right,
-        };
-        await attempt({ ...common, ...(headers && { headers }) });
-      }
+  // Refused before a store is asked: once is enough.
+  if (databases.engine === 'sqlite') {
+    test('a body that is no JSON is 400, one that is too large or too deep 422', async () => {
+      const bodies = hostileBodies();
+      await forEachOperation(async ({ operation, body: schema, workspace, request }) => {
+        if (!schema) return;
+        for (const { what, body, expected, headers } of bodies) {
+          const fits =
+            schema.type === 'array' ? LISTS.has(what) : operation.bodyOptional && what === 'an empty body';
+          const right = fits ? undefined : expected;
+          const common = {
+            what,
+            method: operation.method,
+            path: request.path,
+            key: workspace.key,
+            body,
+            expected: right,
+          };
+          await attempt({ ...common, ...(headers && { headers }) });
+        }
+      });
+      assert.equal(({} as { isAdmin?: boolean }).isAdmin, undefined);
     });
-    assert.equal(({} as { isAdmin?: boolean }).isAdmin, undefined);
-  });
+  }
 
   test('a duplicate name counts once and another content type does not matter', async () => {
     const { key } = await t.workspace();
@@ -246,15 +272,8 @@ eachDatabase('hostile input', (databases) => {
     assert.equal(twice.json.name, 'second');
     for (const type of ['text/plain', 'application/xml', 'multipart/form-data; boundary=x', '*', '']) {
       const headers = { 'Content-Type': type };
-      await attempt({
-        what: type,
-        method: 'POST',
-        path: '/tags',
-        key,
-        headers,
-        body: { name: `as ${type}` },
-        expected: 'accepted',
-      });
+      const reply = await t.request('POST', '/tags', { key, headers, body: { name: `as ${type}` } });
+      assert.equal(reply.status, 201, type);
     }
   });
 
@@ -263,7 +282,7 @@ eachDatabase('hostile input', (databases) => {
     await forEachOperation(async ({ operation, body: schema, workspace, request }) => {
       if (!schema) return;
       const names = Object.keys(schema.properties ?? {});
-      for (let i = 0; i < 60; i++) {
+      for (let i = 0; i < 30; i++) {
         const given = randomJson(random, names);
         const body = JSON.stringify(i % 2 ? given : { ...(request.body as object), ...(given as object) });
         const headers = i % 3 ? {} : { 'Idempotency-Key': `k${i % 9}` };
@@ -297,12 +316,8 @@ function infinite(body: object): string {
   }).replaceAll(/"@(-?1e309)@"/g, '$1');
 }
 
-let made = 0;
-
-/** Names must be unique where a request is made again and again. */
-function freshBody(operation: Operation, { body }: ValidRequest): unknown {
-  return operation.method === 'POST' ? { ...(body as object), name: `fresh ${++made}` } : body;
-}
+/** Bodies that are right where a list is asked for. */
+const LISTS: ReadonlySet<string> = new Set(['an array', '500,000 items']);
 
 describe('hostile bytes on the wire', () => {
   let port: number;

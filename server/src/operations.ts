@@ -10,9 +10,14 @@ import { folderOperations } from './folders/folder.api.ts';
 import type { Folders } from './folders/folders.ts';
 import type { Operation } from './http/operation.ts';
 import type { Clock } from './kernel/clock.ts';
+import type { GuardedFetch } from './kernel/guarded-fetch.ts';
 import { linkOperations } from './links/link.api.ts';
+import { linkHelperOperations } from './links/link-helpers.api.ts';
 import type { LinkLists } from './links/link-lists.ts';
 import type { Links } from './links/links.ts';
+import type { TestEnd } from './links/test-end.ts';
+import { qrOperations } from './qr/qr.api.ts';
+import type { QrCodes } from './qr/qr-codes.ts';
 import { tagOperations } from './tags/tag.api.ts';
 import type { Tags } from './tags/tags.ts';
 import { workspaceOperations } from './workspaces/workspace.api.ts';
@@ -29,11 +34,17 @@ export interface Services {
   readonly folders: Folders;
   readonly links: Links;
   readonly linkLists: LinkLists;
+  readonly testEnd: TestEnd;
+  readonly qrCodes: QrCodes;
+  readonly guardedFetch: GuardedFetch;
 }
 
 export function allOperations(services: Services): Operation[] {
   return [
+    // Before the operations that take any id in the same place.
+    ...linkHelperOperations(services),
     ...linkOperations(services),
+    ...qrOperations(services),
     ...tagOperations(services),
     ...folderOperations(services),
     ...domainOperations(services),

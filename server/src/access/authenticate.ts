@@ -1,8 +1,8 @@
 // From a key to an Actor. Nothing is cached, so a revoked key is refused at once on every node; the look-ups
 // of one event-loop turn share one query instead. Last use is noted at most once a minute per key.
-import { LRUCache } from 'lru-cache';
 import { type Actor, PLANS, type Plan } from '../http/operation.ts';
 import { batchPerTurn } from '../kernel/batch.ts';
+import { boundedCache } from '../kernel/cache.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { AppError } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
@@ -22,7 +22,7 @@ export interface Authenticator {
 export function createAuthenticator(parts: { store: TokenStore; clock: Clock; log: Log }): Authenticator {
   const { store, clock, log } = parts;
   const findHolder = batchPerTurn((hashes: string[]) => store.findHolders(hashes));
-  const touched = new LRUCache<string, number>({ max: 100_000 });
+  const touched = boundedCache<string, number>(100_000);
   let waiting = new Map<string, number>();
   let timer: NodeJS.Timeout | undefined;
 
@@ -65,7 +65,6 @@ export function createAuthenticator(parts: { store: TokenStore; clock: Clock; lo
 function toActor(holder: KeyHolder): Actor {
   // A machine user stands for a program of the workspace's owners, not for a person with a role.
   const role = holder.isMachine ? 'owner' : holder.role;
-  const limits = JSON.parse(holder.limits) as { requestsPerMinute?: number; analyticsPerSecond?: number };
   return {
     tokenId: holder.tokenId,
     userId: holder.userId,
@@ -73,9 +72,6 @@ function toActor(holder: KeyHolder): Actor {
     permissions: effectivePermissions(role, holder.scopes),
     workspaceId: holder.workspaceId,
     plan: PLANS.includes(holder.plan as Plan) ? (holder.plan as Plan) : 'free',
-    rates: {
-      ...(limits.requestsPerMinute !== undefined && { perMinute: limits.requestsPerMinute }),
-      ...(limits.analyticsPerSecond !== undefined && { analyticsPerSecond: limits.analyticsPerSecond }),
-    },
+    limits: JSON.parse(holder.limits) as Record<string, number>,
   };
 }

@@ -10,6 +10,11 @@ export interface Field<S extends z.ZodType = z.ZodType> {
   readonly description: string;
   /** What stands for the value in the help; an option without it is a switch. */
   readonly value?: string;
+  /**
+   * The value names a file of the caller (`-`: standard input or output): its content is what the command reads
+   * (in), or it takes what the command writes (out) or its rows (rows).
+   */
+  readonly stream?: 'in' | 'out' | 'rows';
 }
 
 export type Fields = Readonly<Record<string, Field>>;
@@ -23,7 +28,19 @@ export interface Context {
   /** Sends one row of a list that may be too long to hold; waits while the receiver is slower. */
   readonly row: (row: Row) => Promise<void>;
   /** Says how far a long command has come. */
-  readonly progress: (state: object) => Promise<void>;
+  readonly progress: (state: ProgressState) => Promise<void>;
+  /** What the caller streams in; nothing where the command names no file to read. */
+  readonly input: AsyncIterable<Uint8Array>;
+  /** Streams text out to the file that the command names; waits while the receiver is slower. */
+  readonly data: (text: string) => Promise<void>;
+}
+
+export interface ProgressState {
+  readonly done: number;
+  readonly total?: number;
+  readonly unit: string;
+  /** What it waits for. */
+  readonly note?: string;
 }
 
 export type Row = Readonly<Record<string, unknown>>;
@@ -40,6 +57,8 @@ export interface Command<C = Context> {
   readonly options: Fields;
   /** For other commands, not for people: the help leaves it out. */
   readonly isInternal: boolean;
+  /** Makes sense before the first start: it may make the data directory. */
+  readonly mayCreateData: boolean;
   /** How the rows that the command sends read as a table; without it, it sends none. */
   readonly columns: readonly Column[] | undefined;
   /** Reads the input and does the work. What it returns can be written as JSON. */
@@ -55,6 +74,7 @@ interface Definition<C, A extends Fields, O extends Fields, R> {
   readonly args?: A;
   readonly options?: O;
   readonly isInternal?: boolean;
+  readonly mayCreateData?: boolean;
   readonly columns?: readonly Column[];
   readonly run: (context: C, input: Values<A> & Values<O>) => Promise<R>;
   readonly print?: (result: R) => string;
@@ -64,13 +84,22 @@ interface Definition<C, A extends Fields, O extends Fields, R> {
 export function command<C, A extends Fields, O extends Fields, R>(
   definition: Definition<C, A, O, R>,
 ): Command<C> {
-  const { path, summary, args = {}, options = {}, isInternal = false, columns } = definition;
+  const {
+    path,
+    summary,
+    args = {},
+    options = {},
+    isInternal = false,
+    mayCreateData = false,
+    columns,
+  } = definition;
   return {
     path,
     summary,
     args,
     options,
     isInternal,
+    mayCreateData,
     columns,
     run: async (context, input) =>
       definition.run(context, readInput({ args, options }, input) as Values<A> & Values<O>),

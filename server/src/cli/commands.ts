@@ -1,6 +1,7 @@
 // The commands that work on the stores: a running server runs them on request, and the command line by
 // itself where there is none.
 import { type Command, type Context, command } from './command.ts';
+import { dumpCommands } from './dump-commands.ts';
 import { keyCommands } from './key-commands.ts';
 import type { StoreReport } from './store-report.ts';
 import { readVersion } from './version.ts';
@@ -33,4 +34,9 @@ export const statusCommand: Command = command({
   },
 });
 
-export const COMMANDS: readonly Command[] = [...workspaceCommands, ...keyCommands, statusCommand];
+export const COMMANDS: readonly Command[] = [
+  ...workspaceCommands,
+  ...keyCommands,
+  ...dumpCommands,
+  statusCommand,
+];

@@ -76,7 +76,7 @@ describe('what goes over the socket', () => {
   test('rows and progress come before the result, in order', async (t) => {
     const list = define('list', async ({ row, progress }) => {
       await row({ n: 1 });
-      await progress({ done: 1 });
+      await progress({ done: 1, unit: 'rows' });
       await row({ n: 2 });
       return { rows: 2 };
     });
@@ -84,7 +84,7 @@ describe('what goes over the socket', () => {
     const seen: object[] = [];
     const note = (value: object) => void seen.push(value);
     assert.deepEqual(await control.run(list, {}, { row: note, progress: note }), { rows: 2 });
-    assert.deepEqual(seen, [{ n: 1 }, { done: 1 }, { n: 2 }]);
+    assert.deepEqual(seen, [{ n: 1 }, { done: 1, unit: 'rows' }, { n: 2 }]);
   });
 
   test('errors keep their code and text; unexpected ones are logged', async (t) => {

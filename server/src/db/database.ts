@@ -12,7 +12,7 @@ import {
   sql,
 } from 'kysely';
 import type { Log } from '../kernel/log.ts';
-import type { Engine } from './engine.ts';
+import type { Engine, Notice } from './engine.ts';
 import { createPostgresEngine, type PostgresOptions } from './postgres.ts';
 import type { Schema } from './schema.ts';
 import { createSqliteEngine, type SqliteOptions } from './sqlite-engine.ts';
@@ -21,6 +21,30 @@ import { findStoreError, StoreError, type StoreFailure } from './store-error.ts'
 export { StoreBusyError } from './store-error.ts';
 
 export type Queries = Kysely<Schema>;
+
+/** What happened in a transaction, as the outbox has it. */
+export interface CommittedEvent {
+  readonly workspaceId: string;
+  readonly type: string;
+  readonly payload: unknown;
+  /** What was there before, for those who keep something by it. Not stored. */
+  readonly previous?: unknown;
+}
+
+/** Somebody who keeps a copy of what is in the store, on this node or another. */
+export interface Follower {
+  /** Tells followers apart: the same name on every node. */
+  readonly name: string;
+  /** What followers have to know of an event, as short text; undefined when it does not concern them. */
+  digest(event: CommittedEvent): string | undefined;
+  /**
+   * Digests of a committed transaction. On the node that wrote, this comes before the write's caller goes on;
+   * on others as soon as they hear of it. It may come twice. Must not throw.
+   */
+  receive(digests: readonly string[]): void;
+  /** Digests of other nodes may have been missed. */
+  lost(): void;
+}
 
 export interface WriteOptions {
   /** Longest wait for locks; after it the write fails with StoreBusyError. Ignored when it joins another. */
@@ -33,6 +57,10 @@ export interface Database {
   readonly query: Queries;
   /** Runs work in one transaction; inside another write() it joins it. May run work again after a deadlock. */
   write<T>(work: (trx: Queries) => Promise<T>, options?: WriteOptions): Promise<T>;
+  /** Runs the callback once the present transaction is committed, before write() resolves; never after a rollback. */
+  afterCommit(callback: () => void): void;
+  /** Resolves when nothing that is committed from then on, here or on another node, can be missed. */
+  follow(follower: Follower): Promise<void>;
   /** Cheap; rejects when the store cannot be reached. */
   ping(): Promise<void>;
   stats(): { waitingWrites: number };
@@ -64,6 +92,8 @@ export async function openDatabase({ url, log, sqlite, postgres }: DatabaseOptio
 }
 
 interface TransactionState {
+  readonly events: CommittedEvent[];
+  readonly callbacks: (() => void)[];
   over: boolean;
   /** The first thing that failed in it: after that it can only be rolled back. */
   failure: { error: unknown } | undefined;
@@ -77,11 +107,22 @@ interface Ambient {
 
 const ATTEMPTS = 4;
 
+/** The events of each transaction, by the handle that its code has. */
+const eventsOf = new WeakMap<Queries, CommittedEvent[]>();
+
+/** Tells followers of these events when the transaction commits. */
+export function announce(trx: Queries, events: readonly CommittedEvent[]): void {
+  const list = eventsOf.get(trx);
+  if (!list) throw new Error('Events belong into the transaction of the change that they tell of');
+  for (const event of events) list.push(event);
+}
+
 export function createDatabase(engine: Engine): Database {
   const ambient = new AsyncLocalStorage<Ambient>();
   const queriesOn = createQueries(engine);
   const plain = queriesOn(engine.connection);
   const underWay = new Set<Promise<unknown>>();
+  const followers = createFollowers(engine);
   let closed: Promise<void> | undefined;
 
   function current(): Ambient | undefined {
@@ -101,12 +142,16 @@ export function createDatabase(engine: Engine): Database {
 
   async function runOnce<T>(work: (trx: Queries) => Promise<T>, options: WriteOptions): Promise<T> {
     const transaction = await engine.begin(options);
-    const state: TransactionState = { over: false, failure: undefined };
+    const state: TransactionState = { events: [], callbacks: [], over: false, failure: undefined };
     const trx = queriesOn(watched(transaction.connection, state));
+    eventsOf.set(trx, state.events);
     let result: T;
+    let notices: readonly Notice[];
     try {
       result = await ambient.run({ trx, state }, () => work(trx));
       if (state.failure) throw state.failure.error;
+      notices = followers.digest(state.events);
+      if (notices.length > 0) await transaction.notify?.(notices);
     } catch (error) {
       state.over = true;
       // A rollback fails only with the connection, and then the engine rolls back by itself.
@@ -115,6 +160,8 @@ export function createDatabase(engine: Engine): Database {
     }
     state.over = true;
     await transaction.commit();
+    followers.receive(notices);
+    for (const callback of state.callbacks) callback();
     return result;
   }
 
@@ -124,6 +171,12 @@ export function createDatabase(engine: Engine): Database {
       return current()?.trx ?? plain;
     },
     write,
+    afterCommit(callback) {
+      const outer = current();
+      if (outer) outer.state.callbacks.push(callback);
+      else callback();
+    },
+    follow: followers.add,
     async ping() {
       await sql`select 1`.execute(plain);
     },
@@ -131,6 +184,38 @@ export function createDatabase(engine: Engine): Database {
     close() {
       closed ??= Promise.allSettled(underWay).then(() => engine.close());
       return closed;
+    },
+  };
+}
+
+/** Everyone who follows this store, and the way to those who follow it from other nodes. */
+function createFollowers(engine: Engine) {
+  const followers: Follower[] = [];
+  let listening: Promise<void> | undefined;
+
+  function receive(notices: readonly Notice[]): void {
+    for (const follower of followers) {
+      const own = notices.filter(([name]) => name === follower.name);
+      if (own.length > 0) follower.receive(own.map(([, text]) => text));
+    }
+  }
+
+  return {
+    receive,
+    digest: (events: readonly CommittedEvent[]): Notice[] =>
+      followers.flatMap((follower) =>
+        events.flatMap((event): Notice[] => {
+          const text = follower.digest(event);
+          return text === undefined ? [] : [[follower.name, text]];
+        }),
+      ),
+    async add(follower: Follower): Promise<void> {
+      followers.push(follower);
+      const lost = () => {
+        for (const each of followers) each.lost();
+      };
+      listening ??= engine.listen?.({ receive, lost });
+      await listening;
     },
   };
 }

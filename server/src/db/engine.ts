@@ -9,7 +9,18 @@ export interface Engine {
   readonly connection: DatabaseConnection;
   begin(options: { waitMs?: number }): Promise<EngineTransaction>;
   readonly waitingWrites: number;
+  /** Where several nodes share the store: hears what others notify. Resolves when it does. */
+  listen?(listener: NoticeListener): Promise<void>;
   close(): Promise<void>;
+}
+
+/** Who it is for, and a short text. */
+export type Notice = readonly [name: string, text: string];
+
+export interface NoticeListener {
+  receive(notices: readonly Notice[]): void;
+  /** Listening was interrupted and goes on: notices may have been missed. */
+  lost(): void;
 }
 
 /** Ends exactly once, by commit or rollback; both give back what it held, even when they fail. */
@@ -17,6 +28,8 @@ export interface EngineTransaction {
   readonly connection: DatabaseConnection;
   commit(): Promise<void>;
   rollback(): Promise<void>;
+  /** Sent to every listening node when the transaction commits. */
+  notify?(notices: readonly Notice[]): Promise<void>;
 }
 
 /** Kysely's own transactions would pass by the rules of Database.write: they are refused. */

@@ -2,5 +2,7 @@
 import type { Migration } from './migrate.ts';
 import { ground } from './migrations/0001-ground.ts';
 import { links } from './migrations/0002-links.ts';
+import { importProgress } from './migrations/0003-import-progress.ts';
+import { sinks } from './migrations/0004-sinks.ts';
 
-export const migrations: readonly Migration[] = [ground, links];
+export const migrations: readonly Migration[] = [ground, links, importProgress, sinks];

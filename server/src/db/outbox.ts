@@ -1,11 +1,8 @@
-// The outbox: what happened, written in the same transaction as the change itself, for whoever relays it.
-import type { Database, Queries } from './database.ts';
+// The outbox: what happened, written in the same transaction as the change itself, for whoever relays it. Those
+// who follow the store hear of it with the commit.
+import { announce, type CommittedEvent, type Database, type Queries } from './database.ts';
 
-export interface OutboxEvent {
-  workspaceId: string;
-  type: string;
-  payload: unknown;
-}
+export type OutboxEvent = CommittedEvent;
 
 /** Few enough that a statement stays far below the engines' limits on parameters. */
 const ROWS_PER_INSERT = 500;
@@ -25,6 +22,7 @@ export async function appendOutbox(
     }));
     await trx.insertInto('outbox').values(rows).execute();
   }
+  announce(trx, events);
 }
 
 /** Deletes what is older, in transactions of at most `batch` rows; returns how many went. */

@@ -10,7 +10,13 @@ import {
 } from 'kysely';
 import pg from 'pg';
 import type { Log } from '../kernel/log.ts';
-import { type Engine, type EngineTransaction, refusingDriver } from './engine.ts';
+import {
+  type Engine,
+  type EngineTransaction,
+  type Notice,
+  type NoticeListener,
+  refusingDriver,
+} from './engine.ts';
 import { findStoreError, type StoreError, type StoreFailure, storeError } from './store-error.ts';
 
 export interface PostgresOptions {
@@ -20,12 +26,15 @@ export interface PostgresOptions {
   statementTimeoutMs?: number;
   /** A transaction that does nothing for longer is ended, so that its locks do not stay. */
   idleTransactionMs?: number;
+  /** After losing the connection that hears of changes: how often to try for a new one. */
+  listenRetryMs?: number;
 }
 
 type Client = pg.PoolClient;
 
 export function createPostgresEngine(url: string, options: PostgresOptions, log: Log): Engine {
   const pool = openPool(url, options, log);
+  const ear = createEar(url, options.listenRetryMs ?? 1_000, log);
   return {
     name: 'postgres',
     dialect: {
@@ -39,8 +48,76 @@ export function createPostgresEngine(url: string, options: PostgresOptions, log:
     get waitingWrites() {
       return pool.waitingCount;
     },
-    close: () => pool.end(),
+    listen: ear.listen,
+    async close() {
+      await ear.close();
+      await pool.end();
+    },
   };
+}
+
+/** One per schema: installations that share a database do not hear each other. */
+const CHANNEL = `'linktrail_' || md5(current_schema())`;
+/** PostgreSQL takes at most 8,000 bytes. */
+const MAX_NOTICE_BYTES = 7_900;
+
+/** A connection of its own that hears what other nodes notify; made again when it is lost. */
+function createEar(url: string, retryMs: number, log: Log) {
+  let client: pg.Client | undefined;
+  let retry: NodeJS.Timeout | undefined;
+  let closed = false;
+
+  async function connect(listener: NoticeListener): Promise<void> {
+    const next = new pg.Client({ connectionString: url, application_name: 'linktrail', keepAlive: true });
+    next.on('notification', ({ payload }) => listener.receive(JSON.parse(payload ?? '[]') as Notice[]));
+    next.on('error', (error) => log.warn({ err: error }, 'Lost the connection that hears of changes'));
+    try {
+      await next.connect();
+      const { rows } = await next.query<{ channel: string }>(`select ${CHANNEL} as channel`);
+      await next.query(`listen ${next.escapeIdentifier((rows[0] as { channel: string }).channel)}`);
+    } catch (error) {
+      await next.end().catch(() => {});
+      throw toStoreError(error);
+    }
+    client = next;
+    next.once('end', () => again(listener));
+  }
+
+  function again(listener: NoticeListener): void {
+    if (closed) return;
+    retry = setTimeout(() => {
+      connect(listener).then(listener.lost, () => again(listener));
+    }, retryMs).unref();
+  }
+
+  return {
+    listen: connect,
+    async close(): Promise<void> {
+      closed = true;
+      clearTimeout(retry);
+      await client?.end().catch(() => {});
+    },
+  };
+}
+
+/** As few payloads as hold the notices. */
+function packNotices(notices: readonly Notice[]): string[] {
+  const payloads: string[] = [];
+  let items: string[] = [];
+  let bytes = 2;
+  for (const notice of notices) {
+    const item = JSON.stringify(notice);
+    const size = Buffer.byteLength(item) + 1;
+    if (bytes + size > MAX_NOTICE_BYTES && items.length > 0) {
+      payloads.push(`[${items.join(',')}]`);
+      items = [];
+      bytes = 2;
+    }
+    items.push(item);
+    bytes += size;
+  }
+  payloads.push(`[${items.join(',')}]`);
+  return payloads;
 }
 
 function openPool(url: string, options: PostgresOptions, log: Log): pg.Pool {
@@ -111,6 +188,11 @@ async function begin(pool: pg.Pool, waitMs: number | undefined): Promise<EngineT
     }),
     commit: () => end('COMMIT'),
     rollback: () => end('ROLLBACK'),
+    async notify(notices) {
+      for (const payload of packNotices(notices)) {
+        await inTurn(() => exec(client, `select pg_notify(${CHANNEL}, $1)`, [payload]));
+      }
+    },
   };
 }
 
@@ -132,9 +214,9 @@ async function connect(pool: pg.Pool): Promise<Client> {
   }
 }
 
-async function exec(client: Client, sql: string): Promise<void> {
+async function exec(client: Client, sql: string, parameters?: string[]): Promise<void> {
   try {
-    await client.query(sql);
+    await client.query(sql, parameters);
   } catch (error) {
     throw toStoreError(error);
   }

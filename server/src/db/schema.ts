@@ -1,6 +1,6 @@
 // The tables as Kysely sees them, the same on every engine: text ids, integer milliseconds, 0/1 flags,
 // JSON as text, names that compare without case stored a second time in folded form.
-import type { Generated } from 'kysely';
+import type { Generated, GeneratedAlways } from 'kysely';
 
 export interface Schema {
   user: UserTable;
@@ -13,10 +13,13 @@ export interface Schema {
   folder_user: FolderUserTable;
   link: LinkTable;
   link_tag: LinkTagTable;
+  link_count: LinkCountTable;
   cleanup: CleanupTable;
   outbox: OutboxTable;
   job: JobTable;
   idempotency: IdempotencyTable;
+  import_progress: ImportProgressTable;
+  sink_offset: SinkOffsetTable;
 }
 
 export interface UserTable {
@@ -143,6 +146,8 @@ export interface LinkTable {
   url: string;
   /** Short hash of the destination, to find links by it without indexing long addresses. */
   url_hash: string;
+  /** The destination in lower case, where that takes more than folding ASCII. */
+  url_folded: string | null;
   external_id: string | null;
   tenant_id: string | null;
   program_id: string | null;
@@ -187,12 +192,29 @@ export interface LinkTable {
   last_clicked_at: number;
   created_at: number;
   updated_at: number;
+  /** Short link and destination in lower case, a line each: what searches look into. */
+  search_text: GeneratedAlways<string>;
 }
 
 export interface LinkTagTable {
   link_id: string;
   tag_id: string;
   position: number;
+  /** Both as the link has them: lists of a tag's links are read in this order. */
+  archived: number;
+  created_at: number;
+}
+
+/** How many links there are, kept by triggers: of a workspace in all, and by domain, user, tenant and tag. */
+export interface LinkCountTable {
+  workspace_id: string;
+  dimension: string;
+  /** Empty for links of no user, and for dimensions without values. */
+  value: string;
+  /** Empty: in no folder. */
+  folder_id: string;
+  archived: number;
+  links: number;
 }
 
 /** What something deleted has left behind in other tables, to be removed in small steps. */
@@ -231,4 +253,18 @@ export interface IdempotencyTable {
   /** Null also when the answer holds a secret, which is never stored. */
   body: string | null;
   created_at: number;
+}
+
+/** Where to go on with an import that was interrupted; gone once it is finished. */
+export interface ImportProgressTable {
+  source: string;
+  state: string;
+  updated_at: number;
+}
+
+/** How far a sink has come with the journal. */
+export interface SinkOffsetTable {
+  name: string;
+  position: string;
+  updated_at: number;
 }

@@ -136,7 +136,7 @@ function collectionOperations(domains: Domains): Operation[] {
       access: WRITE,
       body: createBody,
       bodyLimitBytes: BODY_LIMIT_BYTES,
-      before: (actor) => domains.assertRoom(actor.workspaceId),
+      before: (actor) => domains.assertRoom(actor),
       response: { status: 201, description: 'The new domain.', schema: domainSchema },
       run: async ({ body }, actor) => present(await domains.create(actor, body)),
     }),

@@ -96,7 +96,7 @@ eachDatabase('domains', (databases) => {
     permissions: new Set<string>(),
     workspaceId: workspace.id,
     plan,
-    rates: {},
+    limits: {},
   });
 
   test('a new domain has every field, the rest null, and is not verified', async () => {

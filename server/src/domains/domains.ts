@@ -113,8 +113,8 @@ export function createDomains(parts: DomainsParts) {
 
     get: (workspaceId: string, slug: string): Promise<Domain> => getOwn(workspaceId, slug),
 
-    assertRoom: (workspaceId: string): Promise<void> =>
-      workspaces.assertBelow('domains', workspaceId, () => store.count(workspaceId)),
+    assertRoom: (actor: Actor): Promise<void> =>
+      workspaces.assertBelow('domains', actor, () => store.count(actor.workspaceId)),
 
     async create(actor: Actor, request: DomainChange & { readonly slug: string }): Promise<Domain> {
       assertPlan(actor, request);
@@ -122,7 +122,7 @@ export function createDomains(parts: DomainsParts) {
       const slug = checkedSlug(request.slug);
       const fields = await withStoredLogo(readChange(request));
       return db.write(async () => {
-        await workspaces.reserve('domains', workspaceId, () => store.count(workspaceId));
+        await workspaces.reserve('domains', actor, () => store.count(workspaceId));
         await workspaces.lock(workspaceId);
         const primary = (await store.count(workspaceId)) === 0;
         const domain = newDomain(

@@ -6,6 +6,11 @@ import { randomText } from '../kernel/ids.ts';
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const HALF = 8;
 const HALF_END = 62 ** HALF;
+const QUARTER_END = 62 ** 4;
+const PAIRS = Array.from({ length: 62 * 62 }, (_, n) => DIGITS.charAt(n / 62) + DIGITS.charAt(n % 62));
+const VALUES = Uint8Array.from({ length: 128 }, (_, code) =>
+  Math.max(0, DIGITS.indexOf(String.fromCharCode(code))),
+);
 const STEP_DIGITS = 4;
 const POOL_CHARACTERS = 4_096;
 const FORM = /^[0-9A-Za-z]{16}$/;
@@ -69,18 +74,20 @@ function pooled(random: (length: number) => string): (length: number) => string 
   };
 }
 
+// Two digits at a time from a table: ids are made on the way of every visit.
 function toText(value: number): string {
-  let text = '';
-  let rest = value;
-  for (let i = 0; i < HALF; i++) {
-    text = DIGITS.charAt(rest % 62) + text;
-    rest = Math.floor(rest / 62);
-  }
-  return text;
+  const high = Math.floor(value / QUARTER_END);
+  const low = value - high * QUARTER_END;
+  return fourDigits(high) + fourDigits(low);
+}
+
+function fourDigits(value: number): string {
+  const high = Math.floor(value / PAIRS.length);
+  return `${PAIRS[high]}${PAIRS[value - high * PAIRS.length]}`;
 }
 
 function toNumber(text: string): number {
   let value = 0;
-  for (let i = 0; i < text.length; i++) value = value * 62 + DIGITS.indexOf(text.charAt(i));
+  for (let i = 0; i < text.length; i++) value = value * 62 + (VALUES[text.charCodeAt(i)] ?? 0);
   return value;
 }

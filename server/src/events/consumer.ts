@@ -139,7 +139,7 @@ function noteFailure<E>(lane: Lane<E>, error: unknown, log: Log): void {
   lane.lastError = error instanceof Error ? error.message : String(error);
   log.warn(
     { sink: lane.sink.name, failures: lane.failures, error: lane.lastError },
-    'A sink failed; it tries again.',
+    'A sink could not take its events; it tries again.',
   );
 }
 

@@ -31,13 +31,13 @@ const encoder = createEventEncoder();
 
 // A change of these bytes makes journals of earlier releases unreadable: add fields at the end, or a version.
 const CLICK_BYTES =
-  '0101087b1a25dca1010101' +
-  '0b1004060f06190b0b000402' +
+  '0101087bbb74dca1010101' +
+  '0b1004060f05190b0b000402' +
   Buffer.from(
     '0VjK3xLmA1b2C3d4ws_1link_1go.acme.examplegrößehttps://acme.example/?a=22001:db8::7Mozilla/5.0ab12DE',
   ).toString('hex');
 const CHANGE_BYTES =
-  '01020e0500000000010000c81b25dca101' +
+  '01020e0500000000010000c8bc74dca101' +
   '03040c1c' +
   Buffer.from('ws_1link.created{"id":"link_1","title":"💡"}').toString('hex');
 

@@ -82,7 +82,7 @@ async function pass(
     if (entry.unsyncedBytes > 0) ok = (await syncFile(options, entries, file, entry)) && ok;
     if (entry.retired && entry.unsyncedBytes === 0) {
       entries.delete(file);
-      file.close();
+      close(file);
     }
   }
   if (ok) options.onSuccess();
@@ -116,7 +116,15 @@ async function syncFile(
   } catch (error) {
     options.onFailure(error, file, entry.unsyncedBytes);
     entries.delete(file);
-    file.close();
+    close(file);
     return false;
+  }
+}
+
+function close(file: JournalFile): void {
+  try {
+    file.close();
+  } catch {
+    // Its data is synced, or reported as doubtful: closing adds nothing to either.
   }
 }

@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -37,7 +36,8 @@ async function appendForEver(path: string, round: string): Promise<never> {
     const payload = (i: number) => Buffer.from(`${round}:${i}:${'x'.repeat((i * 37) % 300)}`);
     const stored = await Promise.all(turn.map((i) => journal.append(payload(i))));
     if (stored.includes(false)) process.exit(1);
-    writeSync(1, turn.map((i) => `${i}\n`).join(''));
+    const lines = turn.map((i) => `${i}\n`).join('');
+    await new Promise((resolve) => process.stdout.write(lines, resolve));
   }
 }
 
@@ -63,14 +63,15 @@ async function crashRounds(path: string): Promise<number> {
     const acknowledged = await killAfter(path, round, 1 + Math.floor(chance() * 600));
     const journal = await openAt(path);
     const reader = createFileReader({ path, onDamage: (damage) => assert.fail(JSON.stringify(damage)) });
-    const records = textsOf(await readAll(reader)).map((text) => text.split(':').slice(0, 2).map(Number));
-    const indexes = records.filter(([of]) => of === round).map(([, index]) => index);
+    const records = await readAll(reader);
+    const numbers = textsOf(records).map((text) => text.split(':').slice(0, 2).map(Number));
+    const indexes = numbers.filter(([of]) => of === round).map(([, index]) => index);
     assert.deepEqual(
       indexes,
       Array.from({ length: indexes.length }, (_, n) => n),
     );
     assert.ok(indexes.length >= acknowledged, `${indexes.length} of ${acknowledged} are there`);
-    const last = (await readAll(reader)).at(-1);
+    const last = records.at(-1);
     if (round % 3 === 2 && last) await journal.release(last.position);
     await journal.close();
   }

@@ -135,7 +135,12 @@ function createSegmentMaker(options: SegmentWriterOptions, sizes: Map<number, nu
       const name = segmentName(number);
       const file = options.directory.create(name);
       const seed = seedFrom(randomText(24));
-      const header = encodeHeader({ segment: number, previous, createdMs: options.clock.now(), seed });
+      const header = encodeHeader({
+        segment: number,
+        previous,
+        createdMs: Math.max(0, options.clock.now()),
+        seed,
+      });
       const { error } = pour(file, header, 0, header.length, 0);
       if (error !== undefined) {
         file.close();

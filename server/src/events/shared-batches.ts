@@ -6,6 +6,7 @@ import {
   comparePositions,
   formatPosition,
   type JournalReader,
+  type JournalRecord,
   type Position,
   type ReadResult,
 } from './journal.ts';
@@ -52,60 +53,13 @@ interface Entry<E> {
 const MAX_BATCH_BYTES = 8 * 1024 * 1024;
 
 export function createSharedBatches<E>(options: SharedBatchesOptions<E>): SharedBatches<E> {
-  const { reader, maxBatch, keptBatches } = options;
-  const entries = new Map<string, Entry<E>>();
+  const { reader } = options;
+  const places = createPlaces<E>(options.keptBatches);
   const stopping = new AbortController();
   let turn = 0;
+  const load = createLoader(options, { places, stopping: stopping.signal, turn: () => turn });
 
-  /** The next place where another sink's batch begins: stopping there lets both share from then on. */
-  function meetingPlace(from: Position | undefined): Position | undefined {
-    const ahead = [...entries.values()]
-      .map((entry) => entry.from)
-      .filter((place) => place !== undefined)
-      .filter((place) => !from || comparePositions(place, from) > 0);
-    return ahead.sort(comparePositions)[0];
-  }
-
-  async function readUntil(at: Position | undefined, until: Position | undefined): Promise<ReadResult> {
-    const limits = { maxRecords: maxBatch, maxBytes: MAX_BATCH_BYTES };
-    const found = await reader.read(at, { ...limits, until });
-    // Records up to the meeting place can have become unreadable: then there is no meeting.
-    return found.records.length > 0 || !until ? found : reader.read(at, limits);
-  }
-
-  async function readSome(
-    from: Position | undefined,
-    entry: { endTurn: number },
-  ): Promise<ReadResult | undefined> {
-    let at = from;
-    for (;;) {
-      const [mark, readTurn] = [reader.mark(), turn];
-      const found = await readUntil(at, meetingPlace(from));
-      if (found.records.length > 0) return found;
-      at = found.next;
-      entry.endTurn = readTurn;
-      options.onEnd();
-      if (stopping.signal.aborted) return undefined;
-      await reader.changed(mark);
-    }
-  }
-
-  async function load(from: Position | undefined, entry: { endTurn: number }): Promise<Batch<E> | undefined> {
-    const first = await readSome(from, entry);
-    if (!first) return undefined;
-    const records = [...first.records];
-    const until = meetingPlace(from);
-    const met = until && first.next && comparePositions(first.next, until) >= 0;
-    if (records.length < maxBatch && !met) {
-      await pause(options.maxDelayMs, stopping.signal);
-      const limits = { maxRecords: maxBatch - records.length, maxBytes: MAX_BATCH_BYTES, until };
-      records.push(...(await reader.read(first.next, limits)).records);
-    }
-    const upTo = (records.at(-1) as (typeof records)[number]).position;
-    return { ...options.enrich(records.map(({ payload }) => payload)), records: records.length, upTo };
-  }
-
-  function begin(from: Position | undefined, key: string): Entry<E> {
+  function begin(from: Position | undefined): Entry<E> {
     const progress = { endTurn: -1, loaded: false };
     const batch = load(from, progress);
     batch.then(
@@ -113,31 +67,14 @@ export function createSharedBatches<E>(options: SharedBatchesOptions<E>): Shared
         progress.loaded = true;
       },
       // A failed read is not kept: the next who asks reads again.
-      () => entries.delete(key),
+      () => places.forget(from),
     );
     return Object.assign(progress, { from, batch });
   }
 
-  /** Those still loading stay: there is at most one per sink, and someone waits for it. */
-  function forgetOldest(): void {
-    for (const [key, entry] of entries) {
-      if (entries.size <= keptBatches) return;
-      if (entry.loaded) entries.delete(key);
-    }
-  }
-
   return {
-    after(from) {
-      const key = keyOf(from);
-      let entry = entries.get(key);
-      if (!entry) {
-        entry = begin(from, key);
-        entries.set(key, entry);
-        forgetOldest();
-      }
-      return entry.batch;
-    },
-    atEnd: (from, since) => (entries.get(keyOf(from))?.endTurn ?? -1) >= since,
+    after: (from) => (places.find(from) ?? places.keep(begin(from))).batch,
+    atEnd: (from, since) => (places.find(from)?.endTurn ?? -1) >= since,
     beginTurn() {
       turn += 1;
       reader.wake();
@@ -147,6 +84,84 @@ export function createSharedBatches<E>(options: SharedBatchesOptions<E>): Shared
       stopping.abort();
       reader.wake();
     },
+  };
+}
+
+/** The places where batches begin that are kept or being made. */
+function createPlaces<E>(keptBatches: number) {
+  const entries = new Map<string, Entry<E>>();
+  return {
+    find: (from: Position | undefined) => entries.get(keyOf(from)),
+    forget: (from: Position | undefined) => entries.delete(keyOf(from)),
+    keep(added: Entry<E>): Entry<E> {
+      entries.set(keyOf(added.from), added);
+      // Those still loading stay: there is at most one per sink, and someone waits for it.
+      for (const [key, entry] of entries) {
+        if (entries.size <= keptBatches) break;
+        if (entry.loaded) entries.delete(key);
+      }
+      return added;
+    },
+    /** The next place where another sink's batch begins: stopping there lets both share from then on. */
+    nextAfter(from: Position | undefined): Position | undefined {
+      const ahead = [...entries.values()]
+        .map((entry) => entry.from)
+        .filter((place) => place !== undefined)
+        .filter((place) => !from || comparePositions(place, from) > 0);
+      return ahead.sort(comparePositions)[0];
+    },
+  };
+}
+
+interface LoadState<E> {
+  places: ReturnType<typeof createPlaces<E>>;
+  stopping: AbortSignal;
+  turn(): number;
+}
+
+function createLoader<E>(options: SharedBatchesOptions<E>, { places, stopping, turn }: LoadState<E>) {
+  const { reader, maxBatch } = options;
+  const limits = { maxRecords: maxBatch, maxBytes: MAX_BATCH_BYTES };
+
+  async function readUntil(at: Position | undefined, until: Position | undefined): Promise<ReadResult> {
+    const found = await reader.read(at, { ...limits, until });
+    // Records up to the meeting place can have become unreadable: then there is no meeting.
+    return found.records.length > 0 || !until ? found : reader.read(at, limits);
+  }
+
+  /** Waits until there is at least one record; undefined when stopping. */
+  async function readSome(from: Position | undefined, progress: { endTurn: number }) {
+    let at = from;
+    for (;;) {
+      const [mark, readTurn] = [reader.mark(), turn()];
+      const found = await readUntil(at, places.nextAfter(from));
+      if (found.records.length > 0) return found;
+      at = found.next;
+      progress.endTurn = readTurn;
+      options.onEnd();
+      if (stopping.aborted) return undefined;
+      await reader.changed(mark);
+    }
+  }
+
+  async function readMore(
+    { records, next }: ReadResult,
+    from: Position | undefined,
+  ): Promise<JournalRecord[]> {
+    const until = places.nextAfter(from);
+    const met = until && next && comparePositions(next, until) >= 0;
+    if (met || records.length >= maxBatch) return [...records];
+    await pause(options.maxDelayMs, stopping);
+    const more = await reader.read(next, { ...limits, maxRecords: maxBatch - records.length, until });
+    return [...records, ...more.records];
+  }
+
+  return async (from: Position | undefined, progress: { endTurn: number }): Promise<Batch<E> | undefined> => {
+    const first = await readSome(from, progress);
+    if (!first) return undefined;
+    const records = await readMore(first, from);
+    const upTo = (records.at(-1) as JournalRecord).position;
+    return { ...options.enrich(records.map(({ payload }) => payload)), records: records.length, upTo };
   };
 }
 

@@ -55,6 +55,9 @@ export function createFiles({ dataDir, publicUrl }: FilesParts) {
     /** Whether an address is one that `saveImage` gave out. */
     isOwn: (url: string): boolean => url.startsWith(base) && NAME.test(url.slice(base.length)),
 
+    /** The address of a file by its name; undefined when it is no name that `saveImage` gives. */
+    addressOf: (name: string): string | undefined => (NAME.test(name) ? base + name : undefined),
+
     /** The content behind one of our own addresses. */
     async findContent(url: string): Promise<Buffer | undefined> {
       const name = url.startsWith(base) ? url.slice(base.length) : '';

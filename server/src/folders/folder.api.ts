@@ -97,7 +97,7 @@ function collectionOperations(folders: Folders): Operation[] {
       description: 'Whoever creates it becomes its owner.',
       access: WRITE,
       body: z.object({ name, ...fields }),
-      before: (actor) => folders.assertRoom(actor.workspaceId),
+      before: (actor) => folders.assertRoom(actor),
       response: { status: 201, description: 'The new folder.', schema: folderSchema },
       run: async ({ body }, actor) => present(await folders.create(actor, body)),
     }),

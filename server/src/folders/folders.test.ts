@@ -56,7 +56,7 @@ eachDatabase('folders', (databases) => {
       permissions: new Set<string>(),
       workspaceId: workspace.id,
       plan,
-      rates: {},
+      limits: {},
     };
     return { userId, key, actor };
   }

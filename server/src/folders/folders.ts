@@ -84,14 +84,14 @@ export function createFolders({ db, store, workspaces, users, links, clock, ids 
 
     get: (actor: Actor, id: string): Promise<Folder> => getFor(actor, id, 'read'),
 
-    assertRoom: (workspaceId: string): Promise<void> =>
-      workspaces.assertBelow('folders', workspaceId, () => store.count(workspaceId)),
+    assertRoom: (actor: Actor): Promise<void> =>
+      workspaces.assertBelow('folders', actor, () => store.count(actor.workspaceId)),
 
     create(actor: Actor, request: FolderChange & { readonly name: string }): Promise<Folder> {
       assertPlan(actor, request.accessLevel);
       const { workspaceId, userId } = actor;
       return db.write(async () => {
-        await workspaces.reserve('folders', workspaceId, () => store.count(workspaceId));
+        await workspaces.reserve('folders', actor, () => store.count(workspaceId));
         const nowMs = clock.now();
         const { name, description = null, accessLevel = 'write' } = request;
         const times = { createdAt: nowMs, updatedAt: nowMs };

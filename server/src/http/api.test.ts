@@ -142,10 +142,10 @@ const OPERATIONS: Operation[] = [
 interface Setup {
   plan?: Plan;
   role?: Role;
-  rates?: Actor['rates'];
+  limits?: Actor['limits'];
 }
 
-function setUp({ plan = 'enterprise', role = 'owner', rates = {} }: Setup = {}) {
+function setUp({ plan = 'enterprise', role = 'owner', limits = {} }: Setup = {}) {
   const clock = manualClock(START);
   const lines: Record<string, unknown>[] = [];
   const observed: [string, number][] = [];
@@ -155,7 +155,7 @@ function setUp({ plan = 'enterprise', role = 'owner', rates = {} }: Setup = {}) 
     workspaceId: 'ws_1',
     role,
     plan,
-    rates,
+    limits,
     permissions: new Set(),
   };
   const store: AnswerStore = {
@@ -221,7 +221,7 @@ describe('rate limits', () => {
   });
 
   test('one too many is 429 with the seconds to wait, before rights are looked at', async () => {
-    const { send, clock } = setUp({ plan: 'free', rates: { perMinute: 2 } });
+    const { send, clock } = setUp({ plan: 'free', limits: { requestsPerMinute: 2 } });
     assert.equal((await send('GET', '/echo')).status, 200);
     assert.equal((await send('GET', '/editors')).status, 403);
     for (const path of ['/echo', '/editors']) {
@@ -451,7 +451,7 @@ describe('the log', () => {
   });
 
   test('has one line for refusals of every kind, and no secret in any', async () => {
-    const { send, lines, observed } = setUp({ rates: { perMinute: 4 } });
+    const { send, lines, observed } = setUp({ limits: { requestsPerMinute: 4 } });
     await send('GET', '/echo?pw=hunter2', { key: 'lt_wrong-key' });
     await send('GET', '/nope?pw=hunter2');
     await send('DELETE', '/echo?pw=hunter2');

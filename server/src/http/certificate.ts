@@ -5,7 +5,6 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
-import { generate } from 'selfsigned';
 import { type Clock, systemClock } from '../kernel/clock.ts';
 import { parseHost } from './host.ts';
 
@@ -90,6 +89,8 @@ async function makeCertificate(names: string[], nowMs: number): Promise<Certific
   const altNames = names.map((name) =>
     isIP(name) ? { type: 7 as const, ip: name } : { type: 2 as const, value: name },
   );
+  // Loading the package takes longer than starting the rest of the server, and few installations need it.
+  const { generate } = await import('selfsigned');
   const made = await generate([{ name: 'commonName', value: 'Linktrail' }], {
     keyType: 'ec',
     curve: 'P-256',

@@ -8,11 +8,13 @@ export const ERROR_MEANING: Record<ErrorCode, { what: string; remedy: string }> 
   },
   unauthorized: {
     what: 'No valid API key came with the request: it is missing, unknown, revoked or expired.',
-    remedy: 'Send the header “Authorization: Bearer <key>”. Keys are made with “npx linktrail key create” or POST /tokens.',
+    remedy:
+      'Send the header “Authorization: Bearer <key>”. Keys are made with “npx linktrail key create” or POST /tokens.',
   },
   forbidden: {
     what: 'The key is valid, but may not do this: its scopes, its role, the plan or a limit of the workspace, or a resource of another workspace stands in the way. Plain HTTP from another machine is refused this way too.',
-    remedy: 'The message says what is missing. Use another key, or have an owner change scopes, plan or limits.',
+    remedy:
+      'The message says what is missing. Use another key, or have an owner change scopes, plan or limits.',
   },
   not_found: {
     what: 'There is nothing at this address, or no resource has this id. A known address with a wrong method answers this too; the Allow header lists the right ones.',
@@ -32,11 +34,13 @@ export const ERROR_MEANING: Record<ErrorCode, { what: string; remedy: string }> 
   },
   rate_limit_exceeded: {
     what: 'Too many requests in the current window of the key, or more at once than the server takes.',
-    remedy: 'Wait for the seconds in the Retry-After header. X-RateLimit-Limit, -Remaining and -Reset come with every answer.',
+    remedy:
+      'Wait for the seconds in the Retry-After header. X-RateLimit-Limit, -Remaining and -Reset come with every answer.',
   },
   internal_server_error: {
     what: 'Something failed on the server. Nothing of the request was kept.',
-    remedy: 'Try again; with an Idempotency-Key a repeat is safe. The log has details under the X-Request-Id of the answer.',
+    remedy:
+      'Try again; with an Idempotency-Key a repeat is safe. The log has details under the X-Request-Id of the answer.',
   },
 };
 

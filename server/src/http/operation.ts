@@ -2,6 +2,9 @@
 // function that does it. The router, the OpenAPI document and the authorisation test all read this one value.
 import { z } from 'zod';
 
+/** For operations that read the items of their body one by one. */
+export { parseInput } from './input.ts';
+
 export const PLANS = ['free', 'pro', 'business', 'advanced', 'enterprise'] as const;
 export type Plan = (typeof PLANS)[number];
 
@@ -18,8 +21,8 @@ export interface Actor {
   readonly permissions: ReadonlySet<string>;
   readonly workspaceId: string;
   readonly plan: Plan;
-  /** Requests per window that an operator set for this workspace; the plan's own numbers otherwise. */
-  readonly rates: { readonly perMinute?: number; readonly analyticsPerSecond?: number };
+  /** What an operator capped in this workspace, by the name of the limit. */
+  readonly limits: Readonly<Record<string, number>>;
 }
 
 /** The right an operation asks for; every route line carries one. */

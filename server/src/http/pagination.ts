@@ -1,6 +1,6 @@
 // The query parameters every list shares, and the page request that the stores understand.
 import { z } from 'zod';
-import { AppError } from '../kernel/errors.ts';
+import { invalid } from '../kernel/errors.ts';
 
 const MAX_PAGE_SIZE = 100;
 /** Lists that offer cursors refuse to count their way further than this. */
@@ -15,7 +15,10 @@ export interface ListOptions<S extends string> {
 /** Page, size and order; the first sort field is the default. */
 export function listQuery<const S extends string>(options: ListOptions<S>) {
   return {
-    sortBy: z.enum(options.sortBy).default(options.sortBy[0] as never).describe('The field to sort by.'),
+    sortBy: z
+      .enum(options.sortBy)
+      .default(options.sortBy[0] as never)
+      .describe('The field to sort by.'),
     sortOrder: z
       .enum(['asc', 'desc'])
       .default(options.defaultOrder ?? 'asc')
@@ -34,9 +37,22 @@ export function listQuery<const S extends string>(options: ListOptions<S>) {
 export function cursorListQuery<const S extends string>(options: ListOptions<S>) {
   return {
     ...listQuery(options),
-    page: z.int().min(1).optional().describe('The page, counted from 1. Not together with a cursor.'),
-    startingAfter: z.string().min(1).optional().describe('An id: the rows that follow it. Needs sortBy=createdAt.'),
-    endingBefore: z.string().min(1).optional().describe('An id: the rows just before it. Needs sortBy=createdAt.'),
+    page: z
+      .int()
+      .min(1)
+      .max(MAX_PAGE_WITH_CURSOR, `at most ${MAX_PAGE_WITH_CURSOR}; use startingAfter to go further`)
+      .optional()
+      .describe('The page, counted from 1. Not together with a cursor.'),
+    startingAfter: z
+      .string()
+      .min(1)
+      .optional()
+      .describe('An id: the rows that follow it. Needs sortBy=createdAt.'),
+    endingBefore: z
+      .string()
+      .min(1)
+      .optional()
+      .describe('An id: the rows just before it. Needs sortBy=createdAt.'),
   };
 }
 
@@ -51,23 +67,13 @@ interface CursorQuery {
 export function checkCursor<Q extends CursorQuery>(query: Q): Q & { page: number } {
   const cursor = query.startingAfter ?? query.endingBefore;
   if (query.startingAfter !== undefined && query.endingBefore !== undefined) {
-    throw refused('endingBefore', 'give either startingAfter or endingBefore, not both');
+    throw invalid('endingBefore', 'give either startingAfter or endingBefore, not both');
   }
   if (cursor !== undefined && query.page !== undefined) {
-    throw refused('page', 'a page number and a cursor cannot be combined');
+    throw invalid('page', 'a page number and a cursor cannot be combined');
   }
   if (cursor !== undefined && query.sortBy !== 'createdAt') {
-    throw refused('sortBy', 'cursors need sortBy=createdAt');
-  }
-  if ((query.page ?? 1) > MAX_PAGE_WITH_CURSOR) {
-    throw new AppError(
-      'unprocessable_entity',
-      `too_big: page: at most ${MAX_PAGE_WITH_CURSOR}; use startingAfter to go further`,
-    );
+    throw invalid('sortBy', 'cursors need sortBy=createdAt');
   }
   return { ...query, page: query.page ?? 1 };
-}
-
-function refused(path: string, text: string): AppError {
-  return new AppError('unprocessable_entity', `custom: ${path}: ${text}`);
 }

@@ -4,14 +4,14 @@ import { manualClock } from '../kernel/clock.ts';
 import { type Actor, PLANS, type Plan } from './operation.ts';
 import { createRateLimit, memoryRateCounter, rateHeaders, rateWindow } from './rate-limit.ts';
 
-const actor = (plan: Plan, rates: Actor['rates'] = {}): Actor => ({
+const actor = (plan: Plan, limits: Actor['limits'] = {}): Actor => ({
   tokenId: 'tok_1',
   userId: 'user_1',
   role: 'owner',
   permissions: new Set(),
   workspaceId: 'ws_1',
   plan,
-  rates,
+  limits,
 });
 
 describe('windows', () => {

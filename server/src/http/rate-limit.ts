@@ -37,10 +37,12 @@ export interface RateCounter {
 }
 
 export function rateWindow(actor: Actor, kind: 'standard' | 'analytics'): RateWindow {
-  const rates = { ...RATES[actor.plan], ...actor.rates };
-  return kind === 'analytics' && rates.analyticsPerSecond > 0
-    ? { name: 'analytics', limit: rates.analyticsPerSecond, windowMs: SECOND_MS }
-    : { name: 'standard', limit: rates.perMinute, windowMs: MINUTE_MS };
+  const { requestsPerMinute, analyticsPerSecond } = actor.limits;
+  const { perMinute, analyticsPerSecond: perSecond } = RATES[actor.plan];
+  const analytics = analyticsPerSecond ?? perSecond;
+  return kind === 'analytics' && analytics > 0
+    ? { name: 'analytics', limit: analytics, windowMs: SECOND_MS }
+    : { name: 'standard', limit: requestsPerMinute ?? perMinute, windowMs: MINUTE_MS };
 }
 
 export type TakeRequest = (bucket: string, window: RateWindow) => Promise<RateState>;

@@ -42,7 +42,9 @@ export function referenceDocuments(operations: readonly Operation[]): Document[]
     page('/reference', REFERENCE_PAGE, REFERENCE_POLICY),
     asset('/reference/start.js', 'text/javascript; charset=utf-8', () => Buffer.from(START_SCRIPT)),
     asset('/reference/swagger-ui.css', 'text/css; charset=utf-8', () => packaged('swagger-ui.css')),
-    asset('/reference/swagger-ui-bundle.js', 'text/javascript; charset=utf-8', () => packaged('swagger-ui-bundle.js')),
+    asset('/reference/swagger-ui-bundle.js', 'text/javascript; charset=utf-8', () =>
+      packaged('swagger-ui-bundle.js'),
+    ),
   ];
 }
 

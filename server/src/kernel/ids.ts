@@ -56,6 +56,11 @@ export function pick<T>(items: readonly T[]): T {
   return items[randomInt(items.length)] as T;
 }
 
+/** From 0 up to 1; for choices that nobody gains from guessing. */
+export function chance(): number {
+  return Math.random();
+}
+
 export function sha256Hex(text: string | Uint8Array): string {
   return createHash('sha256').update(text).digest('hex');
 }

@@ -9,6 +9,8 @@ export interface Metrics {
   readonly job: (name: string, outcome: string, durationMs: number) => void;
   /** A value read when the metrics are asked for. */
   readonly gauge: (name: string, help: string, read: () => number) => void;
+  /** A counter with one label of a closed set; counting costs no more than an addition. */
+  readonly counts: <T extends string>(name: string, help: string, label: string, values: readonly T[]) => (value: T) => void;
   readonly contentType: string;
   text(): Promise<string>;
 }
@@ -52,6 +54,20 @@ export function createMetrics(): Metrics {
     job: (job, outcome, durationMs) => jobs.observe({ job, outcome }, durationMs / 1000),
     gauge(name, help, read) {
       new Gauge({ name, help, registers, collect() { this.set(read()); } });
+    },
+    counts(name, help, label, values) {
+      const totals = new Map(values.map((value) => [value, 0]));
+      new Counter({
+        name,
+        help,
+        labelNames: [label],
+        registers,
+        collect() {
+          this.reset();
+          for (const [value, total] of totals) this.inc({ [label]: value }, total);
+        },
+      });
+      return (value) => totals.set(value, (totals.get(value) ?? 0) + 1);
     },
     contentType: registry.contentType,
     text: () => registry.metrics(),

@@ -10,18 +10,54 @@ const MAX_KEY_LENGTH = 190;
 
 const ALLOWED = /^[\w\-/.\u{80}-\u{FFFF}\p{Emoji}\u{200D}]+$/u;
 /** Invisible, reordering or blank: a key that holds one does not read as what it is. */
-const DECEPTIVE = /[\u{80}-\u{A0}\u{AD}\u{61C}\u{180E}\u{2000}-\u{200C}\u{200E}\u{200F}\u{2028}-\u{202F}\u{205F}-\u{206F}\u{3000}\u{FEFF}\u{FFF0}-\u{FFFF}]/u;
+const DECEPTIVE =
+  /[\u{80}-\u{A0}\u{AD}\u{61C}\u{180E}\u{2000}-\u{200C}\u{200E}\u{200F}\u{2028}-\u{202F}\u{205F}-\u{206F}\u{3000}\u{FEFF}\u{FFF0}-\u{FFFF}]/u;
 
 const RESERVED = new Set([
-  'favicon.ico', 'sitemap.xml', 'robots.txt', 'manifest.webmanifest', 'manifest.json', 'apple-app-site-association',
+  'favicon.ico',
+  'sitemap.xml',
+  'robots.txt',
+  'manifest.webmanifest',
+  'manifest.json',
+  'apple-app-site-association',
 ]);
 
 /** First path segments that belong to the service itself on its own domain. */
 const SYSTEM_SEGMENTS = new Set(['api', 'app', 'health', 'metrics', 'deeplink', 'stats', '_inspect']);
 const SYSTEM_WORDS = new Set([
-  'login', 'logout', 'register', 'signup', 'signin', 'auth', 'dashboard', 'settings', 'account', 'admin', 'links',
-  'analytics', 'events', 'customers', 'partners', 'programs', 'workspaces', 'webhooks', 'docs', 'help', 'support',
-  'pricing', 'blog', 'about', 'terms', 'privacy', 'qr', 'invites', 'oauth', 'embed', 'static', 'assets', 'script.js',
+  'login',
+  'logout',
+  'register',
+  'signup',
+  'signin',
+  'auth',
+  'dashboard',
+  'settings',
+  'account',
+  'admin',
+  'links',
+  'analytics',
+  'events',
+  'customers',
+  'partners',
+  'programs',
+  'workspaces',
+  'webhooks',
+  'docs',
+  'help',
+  'support',
+  'pricing',
+  'blog',
+  'about',
+  'terms',
+  'privacy',
+  'qr',
+  'invites',
+  'oauth',
+  'embed',
+  'static',
+  'assets',
+  'script.js',
 ]);
 const SCRIPT_FILE = /^script(\.[a-z-]+)*\.js$/;
 
@@ -37,7 +73,8 @@ export function checkedKey(text: string, domain: LinkDomain, mayBeShort: boolean
 
 /** Every domain of a workspace has its root link; nobody may have the root of the domain that all share. */
 function checkedRoot(domain: LinkDomain): string {
-  if (domain.shared) throw refused('conflict', 'key', 'the root of this domain belongs to the service itself');
+  if (domain.shared)
+    throw refused('conflict', 'key', 'the root of this domain belongs to the service itself');
   return ROOT_KEY;
 }
 
@@ -120,5 +157,8 @@ function badForm(field: string, text: string): AppError {
 }
 
 function tooLong(field: string): AppError {
-  return new AppError('unprocessable_entity', `too_big: ${field}: a key has at most ${MAX_KEY_LENGTH} characters`);
+  return new AppError(
+    'unprocessable_entity',
+    `too_big: ${field}: a key has at most ${MAX_KEY_LENGTH} characters`,
+  );
 }

@@ -1,115 +1,172 @@
-// SQL for lists and counts of links.
-import { type Expression, type SqlBool, sql } from 'kysely';
+// Lists and counts of links. Counters and indexes answer what they can by themselves; for all else the links of
+// the smallest scope are looked at one by one, in chunks. Whatever the way, the filter's conditions decide.
+import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../db/database.ts';
-import { containsPattern } from '../db/like.ts';
-import { listPage, type PageRequest } from '../db/page.ts';
+import type { PageRequest } from '../db/page.ts';
+import { invalid } from '../kernel/errors.ts';
 import type { Link } from './link.ts';
 import type { LinkStore } from './link.store.ts';
+import { createLinkCountStore, type LinkGroup, type LinkGrouping, MAX_GROUPS } from './link-count.store.ts';
+import { conditions, inScope, isWholeFilter, type LinkFilter, type Scope, scopesOf } from './link-filter.ts';
+import type { LinkSearchStore } from './link-search.store.ts';
+import { beyond, chunksOf, columnsOf, type LinkOrder, type LinkSort, orderBy, places } from './link-walk.ts';
 
-export type LinkSort = 'createdAt' | 'clicks' | 'saleAmount' | 'lastClicked';
-export const GROUPINGS = ['domain', 'tagId', 'userId', 'folderId'] as const;
-export type LinkGrouping = (typeof GROUPINGS)[number];
+/** So many links are read by one statement at most. */
+const FEW_LINKS = 10_000;
+/** How far a search walks before it asks the index of text: what many links contain is found on the way. */
+const WALK_BEFORE_SEARCH = 10_000;
 
-export interface LinkFilter {
-  readonly workspaceId: string;
-  readonly domain?: string | undefined;
-  /** Links that have any of them. */
-  readonly tagIds?: readonly string[] | undefined;
-  readonly withTags?: boolean | undefined;
-  /** Null: links in no folder. */
-  readonly folderId?: string | null | undefined;
-  /** Narrows to folders that the caller may read; undefined: all. */
-  readonly readable?: ((folderId: Expression<string | null>) => Expression<SqlBool>) | undefined;
-  readonly search?: string | undefined;
-  readonly userId?: string | undefined;
-  readonly tenantId?: string | undefined;
-  readonly showArchived: boolean;
+const WORKSPACE: Scope = { by: 'workspace' };
+const BY_CREATION: LinkOrder = { sortBy: 'createdAt', direction: 'desc' };
+
+interface Slice {
+  readonly skip: number;
+  readonly take: number;
 }
 
-const COLUMN = { domain: 'domain', userId: 'user_id', folderId: 'folder_id' } as const;
+export function createLinkListStore(db: Database, links: LinkStore, search: LinkSearchStore) {
+  const counters = createLinkCountStore(db);
 
-export function createLinkListStore(db: Database, links: LinkStore) {
-  function matching(filter: LinkFilter) {
-    let query = db.query.selectFrom('link').where('link.workspace_id', '=', filter.workspaceId);
-    if (!filter.showArchived) query = query.where('link.archived', '=', 0);
-    if (filter.domain !== undefined) query = query.where('link.domain', '=', filter.domain);
-    if (filter.userId !== undefined) query = query.where('link.user_id', '=', filter.userId);
-    if (filter.tenantId !== undefined) query = query.where('link.tenant_id', '=', filter.tenantId);
-    if (filter.folderId === null) query = query.where('link.folder_id', 'is', null);
-    else if (filter.folderId !== undefined) query = query.where('link.folder_id', '=', filter.folderId);
-    const { readable, tagIds, withTags, search } = filter;
-    if (readable) query = query.where(readable(sql.ref<string | null>('link.folder_id')));
-    if (tagIds?.length === 0) return query.where(sql<SqlBool>`1 = 0`);
-    if (tagIds || withTags) {
-      query = query.where(({ exists, selectFrom }) => {
-        const tags = selectFrom('link_tag').select('tag_id').whereRef('link_tag.link_id', '=', 'link.id');
-        return exists(tagIds ? tags.where('tag_id', 'in', tagIds) : tags);
-      });
+  async function smallestScope(filter: LinkFilter): Promise<{ scope: Scope; size: number }> {
+    const sized = await Promise.all(scopesOf(filter).map(async (scope) => ({ scope, size: await counters.size(filter, scope) })));
+    return sized.reduce((best, other) => (other.size < best.size ? other : best));
+  }
+
+  /** The ids of one page. */
+  async function pageOf(filter: LinkFilter, order: LinkOrder, slice: Slice): Promise<string[]> {
+    const byCreation = order.sortBy === 'createdAt';
+    const [only] = scopesOf(filter) as [Scope];
+    if (isWholeFilter(filter, only) && (byCreation || only.by === 'workspace')) {
+      return ids(places(filter, only, order, slice));
     }
-    if (search) query = query.where(matchesSearch(search));
-    return query;
+    const { scope, size } = await smallestScope(filter);
+    if (byCreation) return walk(filter, scope, order, slice);
+    // Few links are sorted sooner than they are met on a walk through all.
+    const onWalk = ((slice.skip + slice.take) * (await counters.size(filter, WORKSPACE))) / Math.max(size, 1);
+    return size <= Math.min(onWalk, FEW_LINKS)
+      ? ids(sorted(filter, order, inAnyOrder(filter, scope), slice))
+      : walk(filter, WORKSPACE, order, slice);
+  }
+
+  async function walk(filter: LinkFilter, scope: Scope, order: LinkOrder, { skip, take }: Slice): Promise<string[]> {
+    const found = new Set<string>();
+    let walked = 0;
+    for await (const { query, size } of chunksOf(db, filter, scope, order, 2 * (skip + take))) {
+      const slice = { skip: 0, take: skip + take - found.size };
+      for (const id of await ids(sorted(filter, order, query, slice))) found.add(id);
+      if (found.size >= skip + take) break;
+      const before = walked;
+      walked += size;
+      if (filter.search && before < WALK_BEFORE_SEARCH && walked >= WALK_BEFORE_SEARCH) {
+        const candidates = await search.findCandidates(filter.search);
+        if (candidates) return ids(sorted(filter, order, bySeq(candidates), { skip, take }));
+      }
+    }
+    return [...found].slice(skip, skip + take);
+  }
+
+  /** Ids among which all links of the filter are: in one query when they are few, in chunks otherwise. */
+  async function* everything(filter: LinkFilter): AsyncGenerator<RawBuilder<unknown>> {
+    const { scope, size } = await smallestScope(filter);
+    if (size <= FEW_LINKS) return yield inAnyOrder(filter, scope);
+    const candidates = filter.search ? await search.findCandidates(filter.search) : undefined;
+    if (candidates) return yield bySeq(candidates);
+    for await (const { query } of chunksOf(db, filter, scope, BY_CREATION)) yield query;
+  }
+
+  async function ids(query: RawBuilder<unknown>): Promise<string[]> {
+    const { rows } = await sql<{ id: string }>`${query}`.execute(db.query);
+    return rows.map((row) => row.id);
+  }
+
+  async function orderOf(filter: LinkFilter, page: PageRequest<LinkSort>): Promise<LinkOrder> {
+    const { sortBy, sortOrder, startingAfter, endingBefore } = page;
+    const id = startingAfter ?? endingBefore;
+    if (id === undefined) return { sortBy, direction: sortOrder };
+    const link = await links.findById(id);
+    if (link?.workspaceId !== filter.workspaceId) {
+      throw invalid(startingAfter === undefined ? 'endingBefore' : 'startingAfter', `There is no row with the id ${id}.`);
+    }
+    const backwards = startingAfter === undefined;
+    const direction = (sortOrder === 'asc') !== backwards ? 'asc' : 'desc';
+    return { sortBy: 'createdAt', direction, after: { id, created_at: link.createdAt, sort_value: link.createdAt } };
   }
 
   return {
     async list(filter: LinkFilter, page: PageRequest<LinkSort>): Promise<Link[]> {
-      const rows = await listPage(
-        matching(filter).selectAll('link'),
-        {
-          columns: {
-            createdAt: 'link.created_at',
-            clicks: 'link.clicks',
-            saleAmount: 'link.sale_amount',
-            lastClicked: 'link.last_clicked_at',
-          },
-          createdAt: 'link.created_at',
-          id: 'link.id',
-        },
-        page,
-        async (id) => {
-          const link = await links.findById(id);
-          return link?.workspaceId === filter.workspaceId ? link : undefined;
-        },
-      );
-      return links.withTags(rows);
+      const order = await orderOf(filter, page);
+      if (filter.tagIds?.length === 0) return [];
+      const skip = order.after ? 0 : (page.page - 1) * page.pageSize;
+      const found = await pageOf(filter, order, { skip, take: page.pageSize });
+      const byId = new Map((await links.findByIds(found)).map((link) => [link.id, link]));
+      const inOrder = found.flatMap((id) => byId.get(id) ?? []);
+      // Before a cursor, the nearest were taken from its side; the list still reads in its own direction.
+      return order.direction === page.sortOrder ? inOrder : inOrder.reverse();
     },
 
     async count(filter: LinkFilter): Promise<number> {
-      const row = await matching(filter)
-        .select((eb) => eb.fn.countAll<number>().as('count'))
-        .executeTakeFirstOrThrow();
-      return Number(row.count);
+      if (filter.tagIds?.length === 0) return 0;
+      const counted = await counters.count(filter);
+      if (counted !== undefined) return counted;
+      let total = 0;
+      for await (const keys of everything(filter)) {
+        const { rows } = await sql<{ count: number }>`select count(*) as count from ${matching(filter, keys)}`.execute(db.query);
+        total += rows[0]?.count ?? 0;
+      }
+      return total;
     },
 
     /** Counts per value, most first. */
     async countBy(filter: LinkFilter, grouping: LinkGrouping): Promise<{ value: string | null; count: number }[]> {
-      const rows =
-        grouping === 'tagId'
-          ? await matching(filter)
-              .innerJoin('link_tag', 'link_tag.link_id', 'link.id')
-              .select((eb) => ['link_tag.tag_id as value', eb.fn.countAll<number>().as('count')])
-              .groupBy('link_tag.tag_id')
-              .orderBy('count', 'desc')
-              .orderBy('value')
-              .limit(MAX_GROUPS)
-              .execute()
-          : await matching(filter)
-              .select((eb) => [eb.ref(`link.${COLUMN[grouping]}`).as('value'), eb.fn.countAll<number>().as('count')])
-              .groupBy(`link.${COLUMN[grouping]}`)
-              .orderBy('count', 'desc')
-              .orderBy('value')
-              .limit(MAX_GROUPS)
-              .execute();
-      return rows.map((row) => ({ value: row.value, count: Number(row.count) }));
+      if (filter.tagIds?.length === 0) return [];
+      const groups = (await counters.countBy(filter, grouping)) ?? (await countEach(filter, grouping));
+      return groups.map(({ value, count }) => ({ value: value === '' ? null : value, count }));
     },
   };
+
+  async function countEach(filter: LinkFilter, grouping: LinkGrouping): Promise<LinkGroup[]> {
+    const totals = new Map<string, number>();
+    const value = GROUP_VALUE[grouping];
+    for await (const keys of everything(filter)) {
+      const found = sql`select ${value} as value from ${matching(filter, keys)}`;
+      const pairs = sql`select link_tag.tag_id as value from (select link.id as id from ${matching(filter, keys)}) as found
+        cross join link_tag where link_tag.link_id = found.id`;
+      const { rows } = await sql<LinkGroup>`select value, count(*) as count
+        from (${grouping === 'tagId' ? pairs : found}) as grouped group by value`.execute(db.query);
+      for (const row of rows) totals.set(row.value, (totals.get(row.value) ?? 0) + row.count);
+    }
+    return [...totals]
+      .map(([name, count]) => ({ value: name, count }))
+      .sort((a, b) => b.count - a.count || Buffer.compare(Buffer.from(a.value), Buffer.from(b.value)))
+      .slice(0, MAX_GROUPS);
+  }
 }
 
 export type LinkListStore = ReturnType<typeof createLinkListStore>;
 
-/** No answer grows without bound; nobody reads more groups than this. */
-const MAX_GROUPS = 10_000;
+const GROUP_VALUE = {
+  domain: sql`link.domain`,
+  userId: sql`coalesce(link.user_id, '')`,
+  folderId: sql`coalesce(link.folder_id, '')`,
+  tagId: sql`''`,
+} as const;
 
-function matchesSearch(search: string): Expression<SqlBool> {
-  const pattern = containsPattern(search.toLowerCase());
-  return sql<SqlBool>`lower('https://' || link.domain || '/' || link.key || ' ' || link.url) like ${pattern} escape '\\'`;
+/** From each of the keys to its link, in this order: an engine left to choose might go through all links instead. */
+function matching(filter: LinkFilter, keys: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`(${keys}) as keys cross join link where link.id = keys.id and ${conditions(filter)}`;
+}
+
+function sorted(filter: LinkFilter, order: LinkOrder, keys: RawBuilder<unknown>, { skip, take }: Slice): RawBuilder<unknown> {
+  const columns = columnsOf(order);
+  return sql`select link.id as id from ${matching(filter, keys)} and ${beyond(columns, order)}
+    ${orderBy(columns, order)} limit ${take} offset ${skip}`;
+}
+
+function inAnyOrder(filter: LinkFilter, scope: Scope): RawBuilder<unknown> {
+  if (scope.by !== 'tags') return sql`select id from link where ${inScope(filter, scope)}`;
+  return sql`select distinct link_id as id from link_tag where tag_id in (${sql.join(scope.values)})`;
+}
+
+function bySeq(candidates: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`select id from link where seq in (${candidates})`;
 }

@@ -5,7 +5,10 @@ import type { Folders } from '../folders/folders.ts';
 import type { Actor } from '../http/operation.ts';
 import type { Tags } from '../tags/tags.ts';
 import type { Link } from './link.ts';
-import type { LinkFilter, LinkGrouping, LinkListStore, LinkSort } from './link-list.store.ts';
+import type { LinkGrouping } from './link-count.store.ts';
+import type { LinkFilter } from './link-filter.ts';
+import type { LinkListStore } from './link-list.store.ts';
+import type { LinkSort } from './link-walk.ts';
 
 export interface LinkQuestion {
   readonly domain?: string | undefined;

@@ -5,9 +5,19 @@ import { type Actor, type Plan, planIncludes } from '../http/operation.ts';
 import { parseHumanDate } from '../kernel/dates.ts';
 import { readDestination } from '../kernel/destination.ts';
 import { AppError, invalid } from '../kernel/errors.ts';
-import { EMPTY_FIELDS, type Link, type LinkFields, type LinkTag, ROOT_KEY, stripExternalPrefix, truncate, UTM_FIELDS } from './link.ts';
+import { foldName } from '../tags/tag.ts';
+import {
+  EMPTY_FIELDS,
+  type Link,
+  type LinkFields,
+  type LinkTag,
+  ROOT_KEY,
+  stripExternalPrefix,
+  truncate,
+  UTM_FIELDS,
+} from './link.ts';
 import type { LinkDraft } from './link-draft.ts';
-import { checkedKey, lookupKey } from './link-key.ts';
+import { checkedKey, checkedPrefix, DEFAULT_KEY_LENGTH, keySlot, storedKey } from './link-key.ts';
 import { CAMPAIGN_FIELDS, type Campaign, campaignOf, pointsAt, withCampaign } from './link-url.ts';
 
 /** One link on its way through the rules. */
@@ -18,8 +28,9 @@ export interface Item {
   readonly addUpTags: boolean;
   readonly fields: LinkFields;
   domain: LinkDomain | undefined;
-  /** The key is to be made up. */
+  /** The key is to be made up, behind this prefix. */
   random: boolean;
+  prefix: string | undefined;
   /** Undefined: the tags stay as they are. */
   tags: readonly LinkTag[] | undefined;
   error: AppError | undefined;
@@ -33,7 +44,6 @@ export interface Lookups {
   assertFolder(id: string): Promise<void>;
   /** The folder the link is in already. */
   assertCurrentFolder(id: string): Promise<void>;
-  saveImage(dataUrl: string, field: string): Promise<string>;
   assertProgram(ids: { programId: string | null; partnerId: string | null }): Promise<void>;
   assertWebhooks(ids: readonly string[]): Promise<void>;
 }
@@ -47,13 +57,26 @@ export interface Found {
   readonly externalIds: Set<string>;
 }
 
-export function newItem(draft: LinkDraft, existing?: Link, addUpTags = false): Item {
-  const fields = { ...EMPTY_FIELDS, ...(existing && pickFields(existing)) };
-  return { draft, existing, addUpTags, fields, domain: undefined, random: false, tags: undefined, error: undefined };
+/** A draft that could not even be read is an item that has failed already. */
+export function newItem(draft: LinkDraft | AppError, existing?: Link, addUpTags = false): Item {
+  const error = draft instanceof AppError ? draft : undefined;
+  return {
+    draft: draft instanceof AppError ? {} : draft,
+    existing,
+    addUpTags,
+    fields: { ...EMPTY_FIELDS, ...(existing && pickFields(existing)) },
+    domain: undefined,
+    random: false,
+    prefix: undefined,
+    tags: undefined,
+    error,
+  };
 }
 
 function pickFields(link: Link): LinkFields {
-  return Object.fromEntries(Object.keys(EMPTY_FIELDS).map((name) => [name, link[name as keyof LinkFields]])) as unknown as LinkFields;
+  return Object.fromEntries(
+    Object.keys(EMPTY_FIELDS).map((name) => [name, link[name as keyof LinkFields]]),
+  ) as unknown as LinkFields;
 }
 
 /** Runs one half of the rules; a refusal becomes the item's own error. */
@@ -76,25 +99,33 @@ export async function applyOwnRules(item: Item, actor: Actor, look: Lookups): Pr
   assertTest(item);
   await applyIdentity(item, actor, look);
   applyPlainFields(item);
-  await applyImage(item, look);
 }
 
 /** Everything that depends on other rows. */
 export async function applySharedRules(item: Item, look: Lookups, found: Found): Promise<void> {
   claimKey(item, found);
-  assertNoLoop(item);
   claimExternalId(item, found);
   applyTags(item, found);
   await applyFolder(item, look);
   await applyProgram(item, look);
-  if (item.draft.webhookIds?.length) await look.assertWebhooks([...new Set(item.draft.webhookIds)]);
+  await assertWebhooks(item, look);
   applyDates(item, look.nowMs);
+  assertNoLoop(item);
+}
+
+/** What a change of many links names once for all of them: when it is not there, no link is changed. */
+export async function assertNamed(draft: LinkDraft, look: Lookups, found: Found): Promise<void> {
+  const item = newItem(draft);
+  applyTags(item, found);
+  await applyFolder(item, look);
+  await assertWebhooks(item, look);
 }
 
 function applyDestinations({ draft, existing, fields }: Item): void {
   const isRoot = (existing?.key ?? draft.key) === ROOT_KEY;
   if (draft.url !== undefined) {
-    if (draft.url === '' && !isRoot) throw new AppError('bad_request', 'too_small: url: a destination is required');
+    if (draft.url === '' && !isRoot)
+      throw new AppError('bad_request', 'too_small: url: a destination is required');
     fields.url = draft.url === '' ? '' : readDestination('url', draft.url);
   }
   for (const field of ['ios', 'android'] as const) {
@@ -113,7 +144,10 @@ function applyDestinations({ draft, existing, fields }: Item): void {
 }
 
 function mapGeo(geo: Record<string, string>): Record<string, string> | null {
-  const entries = Object.entries(geo).map(([country, url]) => [country, readDestination(`geo.${country}`, url)]);
+  const entries = Object.entries(geo).map(([country, url]) => [
+    country,
+    readDestination(`geo.${country}`, url),
+  ]);
   return entries.length === 0 ? null : Object.fromEntries(entries);
 }
 
@@ -121,26 +155,42 @@ function mapGeo(geo: Record<string, string>): Record<string, string> | null {
 function applyCampaign(draft: LinkDraft, existing: Link | undefined, fields: LinkFields): void {
   const sent = CAMPAIGN_FIELDS.filter((field) => draft[field] !== undefined);
   if (draft.url === undefined && sent.length === 0) return;
-  const campaign: Campaign = existing ? Object.fromEntries(UTM_FIELDS.map((field) => [field, existing[field]])) : {};
+  const campaign: Campaign = existing
+    ? Object.fromEntries(UTM_FIELDS.map((field) => [field, existing[field]]))
+    : {};
   for (const field of sent) campaign[field] = draft[field] ?? null;
   fields.url = withCampaign(fields.url, campaign);
   Object.assign(fields, campaignOf(fields.url));
 }
 
-const PRO_FIELDS = ['proxy', 'password', 'rewrite', 'expiresAt', 'ios', 'android', 'geo', 'doIndex', 'folderId'] as const;
+const PRO_FIELDS = [
+  'proxy',
+  'password',
+  'rewrite',
+  'expiresAt',
+  'ios',
+  'android',
+  'geo',
+  'doIndex',
+  'folderId',
+] as const;
 const BUSINESS_FIELDS = ['trackConversion', 'testVariants'] as const;
 
 function assertPlan({ draft, existing }: Item, plan: Plan): void {
   const isRoot = (existing?.key ?? draft.key) === ROOT_KEY;
   const pro = PRO_FIELDS.find((field) => draft[field]) ?? (isRoot && draft.url ? 'url' : undefined);
   if (pro) assertPlanFor(pro, plan, 'pro');
-  const business = BUSINESS_FIELDS.find((field) => draft[field]) ?? (draft.webhookIds?.length ? 'webhookIds' : undefined);
+  const business =
+    BUSINESS_FIELDS.find((field) => draft[field]) ?? (draft.webhookIds?.length ? 'webhookIds' : undefined);
   if (business) assertPlanFor(business, plan, 'business');
 }
 
 function assertPlanFor(field: string, plan: Plan, minimum: Plan): void {
   if (planIncludes(plan, minimum)) return;
-  throw new AppError('forbidden', `custom: ${field}: needs the plan ${minimum} or higher; the workspace has ${plan}`);
+  throw new AppError(
+    'forbidden',
+    `custom: ${field}: needs the plan ${minimum} or higher; the workspace has ${plan}`,
+  );
 }
 
 function assertTest({ draft, existing }: Item): void {
@@ -156,27 +206,38 @@ async function applyIdentity(item: Item, actor: Actor, look: Lookups): Promise<v
     item.domain = await look.domain(existing.domain);
     return;
   }
-  item.domain = await look.domain(draft.domain ?? existing?.domain);
-  fields.domain = item.domain.slug;
-  if (draft.key === undefined && existing) {
-    if (existing.domain !== item.domain.slug) fields.key = checked(existing.key, item.domain, actor.plan);
-    return;
+  const domain = await look.domain(draft.domain || existing?.domain);
+  item.domain = domain;
+  fields.domain = domain.slug;
+  const key = draft.key ?? existing?.key;
+  if (key)
+    fields.key = isSameKey(key, existing, domain) ? storedKey(key, domain) : checked(key, domain, actor.plan);
+  else {
+    item.random = true;
+    item.prefix = checkedPrefix(draft.prefix ?? '', draft.keyLength ?? DEFAULT_KEY_LENGTH, domain);
   }
-  if (!draft.key) item.random = true;
-  else if (!isSameKey(draft.key, existing, item.domain)) fields.key = checked(draft.key, item.domain, actor.plan);
-  else fields.key = draft.key;
 }
 
 function checked(key: string, domain: LinkDomain, plan: Plan): string {
   return checkedKey(key, domain, planIncludes(plan, 'pro'));
 }
 
+/** A key that the link has already needs no check, whatever the rules are by now. */
 function isSameKey(key: string, existing: Link | undefined, domain: LinkDomain): boolean {
-  return existing?.domain === domain.slug && existing.key === key;
+  return existing?.domain === domain.slug && keySlot(domain, key) === keySlot(domain, existing.key);
 }
 
 const PLAIN_FIELDS = [
-  'tenantId', 'trackConversion', 'archived', 'proxy', 'rewrite', 'doIndex', 'publicStats', 'comments', 'video',
+  'tenantId',
+  'trackConversion',
+  'archived',
+  'proxy',
+  'rewrite',
+  'doIndex',
+  'publicStats',
+  'comments',
+  'image',
+  'video',
 ] as const;
 
 function applyPlainFields({ draft, fields }: Item): void {
@@ -185,34 +246,18 @@ function applyPlainFields({ draft, fields }: Item): void {
   }
   if (draft.password !== undefined) fields.password = draft.password || null;
   if (draft.title !== undefined) fields.title = draft.title && truncate(draft.title, 120);
-  if (draft.description !== undefined) fields.description = draft.description && truncate(draft.description, 240);
-  if (draft.externalId !== undefined) fields.externalId = draft.externalId && stripExternalPrefix(draft.externalId);
-}
-
-async function applyImage({ draft, fields }: Item, look: Lookups): Promise<void> {
-  const { image } = draft;
-  if (image === undefined) return;
-  fields.image = image === null ? null : image.startsWith('data:') ? await look.saveImage(image, 'image') : webImage(image);
-}
-
-/** Text that is no web address is dropped; an address must have a host that others can reach. */
-function webImage(text: string): string | null {
-  const url = URL.parse(text);
-  if (!url || !/^https?:$/.test(url.protocol)) return null;
-  if (!/^([a-z0-9-]+\.)+[a-z][a-z0-9-]*$/i.test(url.hostname)) {
-    throw invalid('image', 'must be on a public host such as images.example.com');
-  }
-  return text;
-}
-
-export function keySlot(domain: LinkDomain, key: string): string {
-  return `${domain.slug}/${lookupKey(key, domain)}`;
+  if (draft.description !== undefined)
+    fields.description = draft.description && truncate(draft.description, 240);
+  if (draft.externalId !== undefined)
+    fields.externalId = draft.externalId && stripExternalPrefix(draft.externalId);
 }
 
 /** Whether the key is new to the link: then it must be free. */
 export function changesKey({ existing, fields, domain, random }: Item): boolean {
   if (random || !domain) return false;
-  return !existing || keySlot({ ...domain, slug: existing.domain }, existing.key) !== keySlot(domain, fields.key);
+  return (
+    !existing || keySlot({ ...domain, slug: existing.domain }, existing.key) !== keySlot(domain, fields.key)
+  );
 }
 
 function claimKey(item: Item, found: Found): void {
@@ -224,14 +269,38 @@ function claimKey(item: Item, found: Found): void {
   found.keys.add(slot);
 }
 
-function assertNoLoop({ fields, domain, random }: Item): void {
+/** Every address a visitor can be sent to, by its field. */
+function destinationsOf({
+  url,
+  ios,
+  android,
+  expiredUrl,
+  geo,
+  testVariants,
+}: Readonly<LinkFields>): [string, string][] {
+  const single = Object.entries({ url, ios, android, expiredUrl }).filter(([, value]) => value) as [
+    string,
+    string,
+  ][];
+  const byCountry = Object.entries(geo ?? {}).map(([country, value]): [string, string] => [
+    `geo.${country}`,
+    value,
+  ]);
+  const tested = (testVariants ?? []).map((variant, i): [string, string] => [
+    `testVariants[${i}].url`,
+    variant.url,
+  ]);
+  return [...single, ...byCountry, ...tested];
+}
+
+/** Looks at what this call changes: the address of the link, or where it leads. */
+function assertNoLoop(item: Item): void {
+  const { existing, fields, domain, random } = item;
   if (random || !domain) return;
-  const destinations = [
-    ['url', fields.url], ['ios', fields.ios], ['android', fields.android],
-    ...Object.entries(fields.geo ?? {}).map(([country, url]) => [`geo.${country}`, url]),
-    ...(fields.testVariants ?? []).map(({ url }, index) => [`testVariants[${index}].url`, url]),
-  ] as [string, string | null][];
-  const loop = destinations.find(([, url]) => url && pointsAt(url, domain, fields.key));
+  const before = new Set(existing && !changesKey(item) ? destinationsOf(existing).map(([, url]) => url) : []);
+  const loop = destinationsOf(fields).find(
+    ([, url]) => !before.has(url) && pointsAt(url, domain, fields.key),
+  );
   if (loop) throw invalid(loop[0], 'a link must not point at itself');
 }
 
@@ -259,7 +328,7 @@ function pick(wanted: readonly string[], tags: ReadonlyMap<string, LinkTag>, fie
 }
 
 function tagSlot(name: string, field: string): string {
-  return field === 'tagNames' ? name.normalize('NFC').toLowerCase() : name;
+  return field === 'tagNames' ? foldName(name) : name;
 }
 
 async function applyFolder({ draft, existing, fields }: Item, look: Lookups): Promise<void> {
@@ -271,28 +340,36 @@ async function applyFolder({ draft, existing, fields }: Item, look: Lookups): Pr
 
 async function applyProgram({ draft, fields }: Item, look: Lookups): Promise<void> {
   const { programId, partnerId } = draft;
-  if (programId || partnerId) await look.assertProgram({ programId: programId ?? null, partnerId: partnerId ?? null });
+  if (programId || partnerId)
+    await look.assertProgram({ programId: programId ?? null, partnerId: partnerId ?? null });
   if (programId !== undefined) fields.programId = programId;
   if (partnerId !== undefined) fields.partnerId = partnerId;
 }
 
-function applyDates({ draft, fields, domain, random }: Item, nowMs: number): void {
+async function assertWebhooks({ draft }: Item, look: Lookups): Promise<void> {
+  if (draft.webhookIds?.length) await look.assertWebhooks([...new Set(draft.webhookIds)]);
+}
+
+function applyDates({ draft, fields }: Item, nowMs: number): void {
   if (draft.expiresAt !== undefined) fields.expiresAt = readDate('expiresAt', draft.expiresAt, nowMs);
   if (draft.expiredUrl !== undefined) {
     fields.expiredUrl = draft.expiredUrl === null ? null : readDestination('expiredUrl', draft.expiredUrl);
-    if (fields.expiredUrl && domain && !random && pointsAt(fields.expiredUrl, domain, fields.key)) {
-      throw invalid('expiredUrl', 'a link must not point at itself');
-    }
   }
-  if (draft.testStartedAt !== undefined) fields.testStartedAt = readDate('testStartedAt', draft.testStartedAt, nowMs);
+  if (draft.testStartedAt !== undefined)
+    fields.testStartedAt = readDate('testStartedAt', draft.testStartedAt, nowMs);
   if (draft.testCompletedAt !== undefined) {
     fields.testCompletedAt = readDate('testCompletedAt', draft.testCompletedAt, nowMs);
   }
 }
 
+/** Later ones have no ISO form with a year of four digits. */
+const LAST_DATE_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+
 function readDate(field: string, text: string | null, nowMs: number): number | null {
   if (text === null || text === '') return null;
   const ms = parseHumanDate(text, nowMs);
-  if (ms === undefined) throw invalid(field, 'must be a date such as 2031-03-01T09:00:00Z, or words such as "in 3 days"');
+  if (ms === undefined || ms < 0 || ms > LAST_DATE_MS) {
+    throw invalid(field, 'must be a date such as 2031-03-01T09:00:00Z, or words such as "in 3 days"');
+  }
   return ms;
 }

@@ -1,92 +1,177 @@
 // Links and domains in memory, for visits. Bounded; loads what is missing on demand, the misses of one
-// event-loop turn in one query; every change drops its entry, so that the next visit reads the new state.
-import { LRUCache } from 'lru-cache';
+// event-loop turn in one call; every change drops its entry, so that the next visit reads the new state.
 import { batchPerTurn } from '../kernel/batch.ts';
+import { type BoundedMap, createBoundedMap } from '../kernel/bounded-map.ts';
+import { createLinkPacker, type PackedLink } from './packed-link.ts';
 import type { VisitDomain, VisitLink } from './visit-link.ts';
 
 export interface SnapshotSource {
-  /** By `slug/lookup key`; what does not exist is left out. */
-  loadLinks(slots: readonly string[]): Promise<Map<string, VisitLink>>;
+  /** By lookup key; what does not exist is left out. */
+  loadLinks(slug: string, lookupKeys: readonly string[]): Promise<ReadonlyMap<string, VisitLink>>;
   loadDomains(slugs: readonly string[]): Promise<Map<string, VisitDomain>>;
 }
 
+/** A domain as the snapshot knows it; dropping the domain drops everything that was kept under its number. */
+export interface SnapshotDomain extends VisitDomain {
+  readonly number: number;
+}
+
 export interface LinkSnapshot {
-  /** The link, or null when there is none; a promise only when it has to be loaded. */
-  link(slug: string, lookupKey: string): VisitLink | null | Promise<VisitLink | null>;
-  domain(slug: string): VisitDomain | null | Promise<VisitDomain | null>;
-  forgetLink(slug: string, lookupKey: string): void;
+  /** The domain, or null when there is none; a promise only when it has to be loaded. */
+  domain(slug: string): SnapshotDomain | null | Promise<SnapshotDomain | null>;
+  link(domain: SnapshotDomain, lookupKey: string): VisitLink | null | Promise<VisitLink | null>;
+  /** Whatever may be kept for this key, in either case. */
+  forgetLink(slug: string, key: string): void;
   /** A domain and everything on it. */
   forgetDomain(slug: string): void;
   forgetAll(): void;
-  stats(): { links: number; hits: number; misses: number };
+  stats(): SnapshotStats;
+}
+
+export interface SnapshotStats {
+  readonly links: number;
+  readonly domains: number;
+  readonly hits: number;
+  readonly misses: number;
 }
 
 export interface SnapshotOptions {
   readonly source: SnapshotSource;
   readonly maxLinks: number;
   readonly maxDomains?: number;
+  /** Keys and hosts without a link are kept apart: a scan through random ones must not push out the others. */
+  readonly maxAbsent?: number;
 }
 
-const NOTHING = Symbol('nothing');
-type Kept<T> = T | typeof NOTHING;
+export function createLinkSnapshot(options: SnapshotOptions): LinkSnapshot {
+  const { source, maxLinks, maxDomains = 10_000, maxAbsent = 20_000 } = options;
+  const packer = createLinkPacker();
+  const links = createShelf<PackedLink>(maxLinks, maxAbsent, (slot: Slot) => loadLink(slot));
+  const domains = createShelf<SnapshotDomain>(maxDomains, maxAbsent, (slot: Slot) => loadDomain(slot.key));
+  const loadDomain = batchPerTurn((slugs: string[]) => numbered(slugs));
+  const loadLink = createLinkLoader(source, packer.pack);
+  let lastNumber = 0;
 
-export function createLinkSnapshot({ source, maxLinks, maxDomains = 10_000 }: SnapshotOptions): LinkSnapshot {
-  const links = createShelf<VisitLink>(maxLinks, source.loadLinks);
-  const domains = createShelf<VisitDomain>(maxDomains, source.loadDomains);
+  async function numbered(slugs: string[]): Promise<Map<string, SnapshotDomain>> {
+    const loaded = new Map<string, SnapshotDomain>();
+    for (const [slug, domain] of await source.loadDomains(slugs)) {
+      lastNumber += 1;
+      loaded.set(slug, { ...domain, number: lastNumber });
+    }
+    return loaded;
+  }
+
   return {
-    link: (slug, lookupKey) => links.get(`${slug}/${lookupKey}`),
-    domain: domains.get,
-    forgetLink: (slug, lookupKey) => links.forget(`${slug}/${lookupKey}`),
-    forgetDomain(slug) {
-      domains.forget(slug);
-      links.forgetAll();
+    domain: (slug) => domains.get(slug, { domain: undefined, key: slug }),
+    link(domain, lookupKey) {
+      const kept = links.get(nameOf(domain, lookupKey), { domain, key: lookupKey });
+      if (kept === null) return null;
+      if (kept instanceof Promise) return kept.then((late) => (late === null ? null : packer.unpack(late, domain, lookupKey)));
+      return packer.unpack(kept, domain, lookupKey);
     },
+    forgetLink(slug, key) {
+      const domain = domains.peek(slug);
+      if (!domain) return;
+      links.forget(nameOf(domain, key));
+      links.forget(nameOf(domain, key.toLowerCase()));
+    },
+    forgetDomain: domains.forget,
     forgetAll() {
       domains.forgetAll();
       links.forgetAll();
     },
-    stats: () => links.stats(),
+    stats: () => ({ ...links.stats(), links: links.size(), domains: domains.size() }),
   };
 }
 
+function nameOf(domain: SnapshotDomain, lookupKey: string): string {
+  return `${domain.number}/${lookupKey}`;
+}
+
+interface Slot {
+  readonly domain: SnapshotDomain | undefined;
+  readonly key: string;
+}
+
+/** The misses of one turn, in one call per domain. */
+function createLinkLoader(source: SnapshotSource, pack: (link: VisitLink) => PackedLink) {
+  const load = batchPerTurn(async (slots: Slot[]) => {
+    const bySlug = Map.groupBy(slots, (slot) => (slot.domain as SnapshotDomain).slug);
+    const loaded = new Map<Slot, PackedLink>();
+    await Promise.all(
+      [...bySlug].map(async ([slug, group]) => {
+        const found = await source.loadLinks(slug, [...new Set(group.map((slot) => slot.key))]);
+        for (const slot of group) {
+          const link = found.get(slot.key);
+          if (link) loaded.set(slot, pack(link));
+        }
+      }),
+    );
+    return loaded;
+  });
+  return load;
+}
+
+const ABSENT = Symbol('absent');
+
 /** Values by name with a bound; remembers also what is not there. */
-function createShelf<T extends object>(max: number, load: (names: readonly string[]) => Promise<Map<string, T>>) {
-  const kept = new LRUCache<string, Kept<T>>({ max });
-  const loadSoon = batchPerTurn((names: string[]) => load(names));
-  /** Counts changes: what was loaded before one must not be kept after it. */
-  let generation = 0;
-  const changed = new LRUCache<string, number>({ max: 10_000 });
+function createShelf<T extends NonNullable<unknown>>(
+  max: number,
+  maxAbsent: number,
+  load: (slot: Slot) => Promise<T | undefined>,
+) {
+  const kept: BoundedMap<string, T> = createBoundedMap(max);
+  const absent: BoundedMap<string, typeof ABSENT> = createBoundedMap(maxAbsent);
+  /** What is being loaded now. A change takes it off: what was read before the change is not kept. */
+  const loading = new Map<string, Promise<T | null>>();
   let hits = 0;
   let misses = 0;
 
-  async function fetch(name: string): Promise<T | null> {
-    const started = generation;
-    const value = (await loadSoon(name)) ?? null;
-    if ((changed.get(name) ?? 0) <= started && lastSweep <= started) kept.set(name, value ?? NOTHING);
-    return value;
+  function fetch(name: string, slot: Slot): Promise<T | null> {
+    const started = load(slot).then(
+      (value) => {
+        if (loading.get(name) === started) {
+          loading.delete(name);
+          if (value === undefined) absent.set(name, ABSENT);
+          else kept.set(name, value);
+        }
+        return value ?? null;
+      },
+      (error: unknown) => {
+        if (loading.get(name) === started) loading.delete(name);
+        throw error;
+      },
+    );
+    loading.set(name, started);
+    return started;
   }
 
-  let lastSweep = 0;
   return {
-    get(name: string): T | null | Promise<T | null> {
+    get(name: string, slot: Slot): T | null | Promise<T | null> {
       const value = kept.get(name);
-      if (value === undefined) {
-        misses += 1;
-        return fetch(name);
+      if (value !== undefined) {
+        hits += 1;
+        return value;
       }
-      hits += 1;
-      return value === NOTHING ? null : (value as T);
+      if (absent.get(name)) {
+        hits += 1;
+        return null;
+      }
+      misses += 1;
+      return loading.get(name) ?? fetch(name, slot);
     },
+    peek: (name: string): T | undefined => kept.get(name),
     forget(name: string): void {
-      generation += 1;
-      changed.set(name, generation);
+      loading.delete(name);
       kept.delete(name);
+      absent.delete(name);
     },
     forgetAll(): void {
-      generation += 1;
-      lastSweep = generation;
+      loading.clear();
       kept.clear();
+      absent.clear();
     },
-    stats: () => ({ links: kept.size, hits, misses }),
+    size: () => kept.size,
+    stats: () => ({ hits, misses }),
   };
 }

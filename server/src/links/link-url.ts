@@ -1,7 +1,7 @@
 // The destination of a link: campaign parameters in and out of its query, and the guard against loops.
 import type { LinkDomain } from '../domains/domain.ts';
-import { lookupKey } from './link-key.ts';
 import { ROOT_KEY, UTM_FIELDS, type Utm } from './link.ts';
+import { lookupKey } from './link-key.ts';
 
 export const CAMPAIGN_FIELDS = [...UTM_FIELDS, 'ref'] as const;
 export type CampaignField = (typeof CAMPAIGN_FIELDS)[number];
@@ -40,7 +40,9 @@ export function pointsAt(url: string, domain: LinkDomain, key: string): boolean 
   if (!parsed || !/^https?:$/.test(parsed.protocol)) return false;
   const { host, pathname } = parsed;
   if (host.replace(/^www\./, '').replace(/\.(?=:|$)/, '') !== domain.slug) return false;
-  const path = safeDecode(pathname).replaceAll(/^\/+|\/+$/g, '').replace(/\+$/, '');
+  const path = safeDecode(pathname)
+    .replaceAll(/^\/+|\/+$/g, '')
+    .replace(/\+$/, '');
   return path === '' ? key === ROOT_KEY : lookupKey(path, domain) === lookupKey(key, domain);
 }
 

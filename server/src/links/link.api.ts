@@ -1,21 +1,23 @@
 // Links over HTTP.
 import { z } from 'zod';
-import type { Domains } from '../domains/domains.ts';
-import { parseInput } from '../http/input.ts';
-import { type Actor, deletedId, type Operation, operation, requires } from '../http/operation.ts';
+import { type Actor, deletedId, type Operation, operation, parseInput, requires } from '../http/operation.ts';
 import { checkCursor, cursorListQuery } from '../http/pagination.ts';
 import { AppError, invalid } from '../kernel/errors.ts';
 import type { Workspaces } from '../workspaces/workspaces.ts';
-import { type Link, MAX_BULK, ROOT_KEY } from './link.ts';
+import { type Link, MAX_BULK, ROOT_KEY, stripExternalPrefix } from './link.ts';
 import { bulkUpdateData, createBody, type LinkDraft, updateBody } from './link-draft.ts';
-import { GROUPINGS } from './link-list.store.ts';
+import { linkKeyOperations } from './link-key.api.ts';
+import { GROUPINGS } from './link-count.store.ts';
 import type { LinkLists } from './link-lists.ts';
 import { linkSchema, presentLink, type WireLink } from './link-wire.ts';
-import type { Links, Outcome } from './links.ts';
+import type { Outcome } from './link-writes.ts';
+import type { Links } from './links.ts';
 
 const READ = requires('links.read');
 const WRITE = requires('links.write');
-const PARAMS = z.object({ linkId: z.string().min(1).describe('The id of the link, or ext_ and your own id of it.') });
+const PARAMS = z.object({
+  linkId: z.string().min(1).describe('The id of the link, or ext_ and your own id of it.'),
+});
 
 const text = z.string().max(1000).optional();
 const filters = {
@@ -24,7 +26,12 @@ const filters = {
   tagId: text.describe('Links with this tag.'),
   tagNames: z.array(z.string()).max(1000).optional().describe('Links with any of these tags; ids win.'),
   folderId: text.describe('Only links of this folder; unsorted: links in no folder.'),
-  search: z.string().trim().max(1000).optional().describe('Part of the short link or of the destination, in any case.'),
+  search: z
+    .string()
+    .trim()
+    .max(1000)
+    .optional()
+    .describe('Part of the short link or of the destination, in any case.'),
   userId: text.describe('Only links that this user made.'),
   tenantId: text.describe('Only links of this tenant.'),
   showArchived: z.boolean().default(false).describe('Include archived links.'),
@@ -48,22 +55,31 @@ const bulkCreateBody = z
 
 const bulkUpdateBody = z.object({
   linkIds: z.array(z.string()).max(MAX_BULK).optional().describe('Ids of links; they win over externalIds.'),
-  externalIds: z.array(z.string()).max(MAX_BULK).optional().describe('Your own ids of links, with or without ext_.'),
+  externalIds: z
+    .array(z.string())
+    .max(MAX_BULK)
+    .optional()
+    .describe('Your own ids of links, with or without ext_.'),
   data: bulkUpdateData,
 });
 
 export interface LinkApiParts {
   readonly links: Links;
   readonly linkLists: LinkLists;
-  readonly domains: Domains;
   readonly workspaces: Workspaces;
 }
 
 export function linkOperations(parts: LinkApiParts): Operation[] {
-  return [...readOperations(parts), ...bulkOperations(parts), ...writeOperations(parts)];
+  // Names of their own before the operations that take any id in the same place.
+  return [
+    ...linkKeyOperations(parts),
+    ...readOperations(parts),
+    ...bulkOperations(parts),
+    ...writeOperations(parts),
+  ];
 }
 
-function readOperations({ links, linkLists, domains }: LinkApiParts): Operation[] {
+function readOperations({ links, linkLists }: LinkApiParts): Operation[] {
   return [
     operation({
       id: 'getLinks',
@@ -71,7 +87,8 @@ function readOperations({ links, linkLists, domains }: LinkApiParts): Operation[
       path: '/links',
       group: 'Links',
       summary: 'List links',
-      description: 'Without a folder and without search, domain, tag or tenant, only links outside folders are listed.',
+      description:
+        'Without a folder and without search, domain, tag or tenant, only links outside folders are listed.',
       access: READ,
       query: listQuery,
       response: { status: 200, description: 'The links.', schema: z.array(linkSchema) },
@@ -87,14 +104,14 @@ function readOperations({ links, linkLists, domains }: LinkApiParts): Operation[
       group: 'Links',
       summary: 'Count links',
       access: READ,
-      query: z.object({ ...filters, groupBy: z.enum(GROUPINGS).optional().describe('Count per value of this field.') }),
+      query: z.object({
+        ...filters,
+        groupBy: z.enum(GROUPINGS).optional().describe('Count per value of this field.'),
+      }),
       response: {
         status: 200,
         description: 'The count, or the counts per group, largest first.',
-        schema: z.union([
-          z.number(),
-          z.array(z.looseObject({ _count: z.number() })),
-        ]),
+        schema: z.union([z.number(), z.array(z.looseObject({ _count: z.number() }))]),
       },
       run: async ({ query }, actor) => {
         const { groupBy } = query;
@@ -111,13 +128,20 @@ function readOperations({ links, linkLists, domains }: LinkApiParts): Operation[
       summary: 'Retrieve a link by domain and key, by id, or by your own id',
       access: READ,
       query: z.object({
-        domain: z.string().trim().min(1).max(190).optional().describe('The domain; alone, it means its root link.'),
+        domain: z
+          .string()
+          .trim()
+          .min(1)
+          .max(190)
+          .optional()
+          .describe('The domain; alone, it means its root link.'),
         key: z.string().min(1).max(190).optional().describe('The key, together with the domain.'),
         linkId: z.string().min(1).optional().describe('The id of the link; it wins.'),
         externalId: z.string().min(1).optional().describe('Your own id of the link, with ext_ in front.'),
       }),
       response: { status: 200, description: 'The link.', schema: linkSchema },
-      run: async ({ query, request }, actor) => presentLink(await findByInfo(links, domains, actor, query), request.origin),
+      run: async ({ query, request }, actor) =>
+        presentLink(await findByInfo(links, actor, query), request.origin),
     }),
     operation({
       id: 'getLink',
@@ -128,7 +152,8 @@ function readOperations({ links, linkLists, domains }: LinkApiParts): Operation[
       access: READ,
       params: PARAMS,
       response: { status: 200, description: 'The link.', schema: linkSchema },
-      run: async ({ params, request }, actor) => presentLink(await links.getOwn(actor, params.linkId), request.origin),
+      run: async ({ params, request }, actor) =>
+        presentLink(await links.get(actor, params.linkId), request.origin),
     }),
   ];
 }
@@ -206,14 +231,14 @@ function bulkOperations({ links, workspaces }: LinkApiParts): Operation[] {
       body: bulkCreateBody,
       bodyLimitBytes: IMAGE_BODY_BYTES,
       before: (actor) => workspaces.assertLinkQuota(actor.workspaceId, 1),
-      response: { status: 200, description: 'The new links, then the errors.', schema: z.array(z.union([linkSchema, linkError])) },
+      response: {
+        status: 200,
+        description: 'The new links, then the errors.',
+        schema: z.array(z.union([linkSchema, linkError])),
+      },
       run: async ({ body, request }, actor) => {
-        await workspaces.assertLinkQuota(actor.workspaceId, body.length);
-        const drafts = body.map(readDraft);
-        const good = drafts.filter((draft): draft is LinkDraft => !(draft instanceof AppError));
-        const outcomes = (await links.createMany(actor, good, true)).values();
-        const all = drafts.map((draft): Outcome => (draft instanceof AppError ? { error: draft } : (outcomes.next().value as Outcome)));
-        return present(all, (index) => body[index], request.origin);
+        const outcomes = await links.createMany(actor, body.map(readDraft));
+        return present(outcomes, (index) => body[index], request.origin);
       },
     }),
     operation({
@@ -225,13 +250,17 @@ function bulkOperations({ links, workspaces }: LinkApiParts): Operation[] {
       access: WRITE,
       body: bulkUpdateBody,
       bodyLimitBytes: IMAGE_BODY_BYTES,
-      response: { status: 200, description: 'The links as they are now, then the errors.', schema: z.array(z.union([linkSchema, linkError])) },
+      response: {
+        status: 200,
+        description: 'The links as they are now, then the errors.',
+        schema: z.array(z.union([linkSchema, linkError])),
+      },
       run: async ({ body, request }, actor) => {
-        const wanted = body.linkIds?.length ? body.linkIds : (body.externalIds ?? []);
-        const found = await links.findMany(actor.workspaceId, body.linkIds?.length ? { ids: wanted } : { externalIds: wanted });
-        const outcomes = await links.updateMany(actor, found.map((link) => ({ link, draft: body.data })));
-        const updated = present(outcomes, (index) => ({ id: found[index]?.id }), request.origin);
-        return [...updated, ...missing(wanted, found)];
+        const { linkIds = [], externalIds = [], data } = body;
+        const refs = linkIds.length > 0 ? linkIds : externalIds.map((id) => `ext_${stripExternalPrefix(id)}`);
+        const named = await links.updateMany(actor, refs, data);
+        const outcomes = named.map(({ outcome }) => outcome);
+        return present(outcomes, (index) => ({ id: named[index]?.id }), request.origin);
       },
     }),
     operation({
@@ -240,14 +269,20 @@ function bulkOperations({ links, workspaces }: LinkApiParts): Operation[] {
       path: '/links/bulk',
       group: 'Links',
       summary: 'Delete up to 100 links',
-      description: 'Links that are unknown, the root of a domain, or in a folder you may not write to are skipped.',
+      description:
+        'Links that are unknown, the root of a domain, or in a folder you may not write to are skipped.',
       access: WRITE,
       query: z.object({
         linkIds: z.array(z.string()).max(MAX_BULK).describe('Ids of links, or ext_ and your own ids.'),
       }),
-      response: { status: 200, description: 'How many were deleted.', schema: z.object({ deletedCount: z.number() }) },
+      response: {
+        status: 200,
+        description: 'How many were deleted.',
+        schema: z.object({ deletedCount: z.number() }),
+      },
       run: async ({ query }, actor) => {
-        if (query.linkIds.length === 0) throw new AppError('bad_request', 'too_small: linkIds: at least one id is required');
+        if (query.linkIds.length === 0)
+          throw new AppError('bad_request', 'too_small: linkIds: at least one id is required');
         return { deletedCount: await links.deleteMany(actor, query.linkIds) };
       },
     }),
@@ -274,13 +309,6 @@ function present(outcomes: readonly Outcome[], submitted: (index: number) => unk
   return [...made, ...refused];
 }
 
-function missing(wanted: readonly string[], found: readonly Link[]) {
-  const known = new Set(found.flatMap((link) => [link.id, link.externalId, `ext_${link.externalId}`]));
-  return wanted
-    .filter((ref) => !known.has(ref))
-    .map((id) => ({ link: { id }, error: 'There is no such link.', code: 'not_found' }));
-}
-
 interface InfoQuery {
   readonly domain?: string | undefined;
   readonly key?: string | undefined;
@@ -288,20 +316,26 @@ interface InfoQuery {
   readonly externalId?: string | undefined;
 }
 
-async function findByInfo(links: Links, domains: Domains, actor: Actor, query: InfoQuery): Promise<Link> {
+async function findByInfo(links: Links, actor: Actor, query: InfoQuery): Promise<Link> {
   const { domain, key, linkId, externalId } = query;
-  if (linkId) return links.getOwn(actor, linkId);
+  if (linkId) return links.get(actor, linkId);
   if (externalId) {
-    if (!externalId.startsWith('ext_')) throw new AppError('bad_request', 'custom: externalId: must begin with ext_');
-    return links.getOwn(actor, externalId);
+    const link = await links.findByExternalId(actor, externalId);
+    if (link) return link;
+    if (externalId.startsWith('ext_')) throw new AppError('not_found', 'There is no such link.');
+    throw new AppError('bad_request', 'custom: externalId: must begin with ext_');
   }
   if (!domain && key) throw new AppError('not_found', 'There is no such link; a key needs its domain.');
-  if (!domain) throw new AppError('bad_request', 'invalid_type: linkId: give linkId, externalId, or domain and key');
-  if (!/^[^\s/]+$/.test(domain)) throw invalid('domain', 'must be a domain name');
-  return links.getByKey(actor, await domains.forLookup(domain), key ?? ROOT_KEY);
+  if (!domain)
+    throw new AppError('bad_request', 'invalid_type: linkId: give linkId, externalId, or domain and key');
+  if (!/^[^\s/?#@\\]+$/.test(domain)) throw invalid('domain', 'must be a domain name');
+  return links.getByKey(actor, domain, key ?? ROOT_KEY);
 }
 
 function documented(schema: z.ZodType): Record<string, unknown> {
-  const { $schema, ...rest } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as Record<string, unknown>;
+  const { $schema, ...rest } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as Record<
+    string,
+    unknown
+  >;
   return rest;
 }

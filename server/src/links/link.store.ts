@@ -1,5 +1,12 @@
 // SQL for links: rows in and out, and the look-ups that the rules need. Lists and counts are in link-list.store.ts.
-import type { Insertable, Selectable, Updateable } from 'kysely';
+import {
+  type Insertable,
+  type Selectable,
+  type SelectQueryBuilder,
+  type SqlBool,
+  sql,
+  type Updateable,
+} from 'kysely';
 import type { Database } from '../db/database.ts';
 import type { Schema } from '../db/schema.ts';
 import { sha256Hex } from '../kernel/ids.ts';
@@ -10,6 +17,9 @@ type Row = Selectable<Schema['link']>;
 
 /** Few enough that a statement stays below the engines' limits on parameters. */
 const ROWS_PER_INSERT = 500;
+
+/** Keeps the rows as they are until the transaction ends; SQLite has one writer and needs no lock. */
+export type LinkLock = 'update';
 
 export interface NewLink {
   readonly id: string;
@@ -24,6 +34,11 @@ export function createLinkStore(db: Database) {
   async function withTags(rows: Row[]): Promise<Link[]> {
     const tags = rows.length === 0 ? new Map<string, LinkTag[]>() : await tagsOf(rows.map((row) => row.id));
     return rows.map((row) => toLink(row, tags.get(row.id) ?? []));
+  }
+
+  /** Rows are locked in the order of the query: the same everywhere, so that nobody waits in a circle. */
+  function found(query: SelectQueryBuilder<Schema, 'link', Row>, lock: LinkLock | undefined): Promise<Row[]> {
+    return (db.engine === 'postgres' && lock ? query.forUpdate() : query).execute();
   }
 
   async function tagsOf(linkIds: string[]): Promise<Map<string, LinkTag[]>> {
@@ -53,20 +68,26 @@ export function createLinkStore(db: Database) {
       return (await withTags(rows))[0];
     },
 
-    async findByIds(ids: readonly string[]): Promise<Link[]> {
+    async findByIds(ids: readonly string[], lock?: LinkLock): Promise<Link[]> {
       if (ids.length === 0) return [];
-      return withTags(await db.query.selectFrom('link').selectAll().where('id', 'in', ids).execute());
+      return withTags(
+        await found(db.query.selectFrom('link').selectAll().where('id', 'in', ids).orderBy('id'), lock),
+      );
     },
 
-    async findByExternalIds(workspaceId: string, externalIds: readonly string[]): Promise<Link[]> {
+    async findByExternalIds(
+      workspaceId: string,
+      externalIds: readonly string[],
+      lock?: LinkLock,
+    ): Promise<Link[]> {
       if (externalIds.length === 0) return [];
-      const rows = await db.query
+      const query = db.query
         .selectFrom('link')
         .selectAll()
         .where('workspace_id', '=', workspaceId)
         .where('external_id', 'in', externalIds)
-        .execute();
-      return withTags(rows);
+        .orderBy('id');
+      return withTags(await found(query, lock));
     },
 
     async findByKey(domain: string, lookupKey: string): Promise<Link | undefined> {
@@ -80,8 +101,12 @@ export function createLinkStore(db: Database) {
     },
 
     /** The oldest link of the workspace that has one of these destinations. */
-    async findByUrl(workspaceId: string, urls: readonly string[]): Promise<Link | undefined> {
-      const rows = await db.query
+    async findByUrl(
+      workspaceId: string,
+      urls: readonly string[],
+      lock?: LinkLock,
+    ): Promise<Link | undefined> {
+      const query = db.query
         .selectFrom('link')
         .selectAll()
         .where('workspace_id', '=', workspaceId)
@@ -89,9 +114,8 @@ export function createLinkStore(db: Database) {
         .where('url', 'in', urls)
         .orderBy('created_at')
         .orderBy('id')
-        .limit(1)
-        .execute();
-      return (await withTags(rows))[0];
+        .limit(1);
+      return (await withTags(await found(query, lock)))[0];
     },
 
     /** Which of these keys of a domain are in use. */
@@ -106,6 +130,7 @@ export function createLinkStore(db: Database) {
     },
 
     async takenExternalIds(workspaceId: string, externalIds: readonly string[]): Promise<Set<string>> {
+      if (externalIds.length === 0) return new Set();
       const rows = await db.query
         .selectFrom('link')
         .select('external_id')
@@ -136,22 +161,37 @@ export function createLinkStore(db: Database) {
 
     /** Replaces the tags of these links. */
     async setTags(tagIds: ReadonlyMap<string, readonly string[]>): Promise<void> {
-      await db.query.deleteFrom('link_tag').where('link_id', 'in', [...tagIds.keys()]).execute();
+      await db.query
+        .deleteFrom('link_tag')
+        .where('link_id', 'in', [...tagIds.keys()])
+        .execute();
       await insertTags(tagIds);
     },
 
     addTags: insertTags,
 
     /** At most so many links of a domain or a folder, in no particular order. */
-    async findSome(of: { workspaceId: string; domain?: string; folderId?: string }, limit: number): Promise<Link[]> {
-      let query = db.query.selectFrom('link').selectAll().where('workspace_id', '=', of.workspaceId).limit(limit);
+    async findSome(
+      of: { workspaceId: string; domain?: string; folderId?: string },
+      limit: number,
+    ): Promise<Link[]> {
+      let query = db.query
+        .selectFrom('link')
+        .selectAll()
+        .where('workspace_id', '=', of.workspaceId)
+        .limit(limit);
       if (of.domain !== undefined) query = query.where('domain', '=', of.domain);
       if (of.folderId !== undefined) query = query.where('folder_id', '=', of.folderId);
       return withTags(await query.execute());
     },
 
     async hasKeyedLinks(domain: string): Promise<boolean> {
-      const rows = await db.query.selectFrom('link').select('lookup_key').where('domain', '=', domain).limit(2).execute();
+      const rows = await db.query
+        .selectFrom('link')
+        .select('lookup_key')
+        .where('domain', '=', domain)
+        .limit(2)
+        .execute();
       return rows.some((row) => row.lookup_key !== ROOT_KEY);
     },
 
@@ -164,26 +204,82 @@ export function createLinkStore(db: Database) {
         .execute();
     },
 
-    async clearFolder(ids: readonly string[], nowMs: number): Promise<void> {
-      await db.query.updateTable('link').set({ folder_id: null, updated_at: nowMs }).where('id', 'in', ids).execute();
+    /** Takes these links out of the folder; returns the ids of those that were still in it. */
+    async clearFolder(folderId: string, ids: readonly string[], nowMs: number): Promise<string[]> {
+      const rows = await db.query
+        .updateTable('link')
+        .set({ folder_id: null, updated_at: nowMs })
+        .where('id', 'in', ids)
+        .where('folder_id', '=', folderId)
+        .returning('id')
+        .execute();
+      return rows.map((row) => row.id);
     },
 
-    async delete(ids: readonly string[]): Promise<void> {
+    /** Returns the ids of those that were still there. */
+    async delete(ids: readonly string[]): Promise<Set<string>> {
+      if (ids.length === 0) return new Set();
       await db.query.deleteFrom('link_tag').where('link_id', 'in', ids).execute();
-      await db.query.deleteFrom('link').where('id', 'in', ids).execute();
+      const rows = await db.query.deleteFrom('link').where('id', 'in', ids).returning('id').execute();
+      return new Set(rows.map((row) => row.id));
+    },
+
+    /** Links whose test is over and has not been ended yet, the longest overdue first. */
+    async findDueTests(nowMs: number, after: TestPosition | undefined, limit: number): Promise<Link[]> {
+      let query = db.query
+        .selectFrom('link')
+        .selectAll()
+        .where('test_variants', 'is not', null)
+        .where('test_ended_at', 'is', null)
+        .where('test_completed_at', '<=', nowMs)
+        .orderBy('test_completed_at')
+        .orderBy('id')
+        .limit(limit);
+      if (after) {
+        query = query.where(sql<SqlBool>`(test_completed_at, id) > (${after.testCompletedAt}, ${after.id})`);
+      }
+      return withTags(await query.execute());
+    },
+
+    /** True when this call ended the test: it was the same test, and nobody had ended it. */
+    async endTest(link: Link, change: Partial<LinkFields>, nowMs: number): Promise<boolean> {
+      const { numUpdatedRows } = await db.query
+        .updateTable('link')
+        .set({ ...toColumns(change), test_ended_at: nowMs, updated_at: nowMs })
+        .where('id', '=', link.id)
+        .where('test_ended_at', 'is', null)
+        .where('test_completed_at', '=', link.testCompletedAt)
+        .where('test_variants', '=', JSON.stringify(link.testVariants))
+        .executeTakeFirst();
+      return numUpdatedRows === 1n;
     },
   };
 
   async function insertTags(tagIds: ReadonlyMap<string, readonly string[]>): Promise<void> {
-    const rows = [...tagIds].flatMap(([link_id, ids]) => ids.map((tag_id, position) => ({ link_id, tag_id, position })));
-    if (rows.length > 0) await db.query.insertInto('link_tag').values(rows).execute();
+    const rows = [...tagIds].flatMap(([linkId, ids]) =>
+      ids.map((tagId, position) => sql`(${linkId}, ${tagId}, ${position})`),
+    );
+    if (rows.length === 0) return;
+    await sql`with pair (link_id, tag_id, position) as (values ${sql.join(rows)})
+      insert into link_tag (link_id, tag_id, position, archived, created_at)
+      select pair.link_id, pair.tag_id, cast(pair.position as bigint), link.archived, link.created_at
+      from pair cross join link where link.id = pair.link_id`.execute(db.query);
   }
 }
+
+/** Where a walk through the tests that are over has got to. */
+export type TestPosition = Pick<Link, 'id' | 'testCompletedAt'>;
 
 export type LinkStore = ReturnType<typeof createLinkStore>;
 
 export function urlHash(url: string): string {
   return sha256Hex(url).slice(0, 16);
+}
+
+/** The database folds ASCII by itself; null where nothing else is to be folded. */
+function unlessAscii(url: string): string | null {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the whole of ASCII is meant
+  return /^[\x00-\x7f]*$/.test(url) ? null : url.toLowerCase();
 }
 
 const flag = (value: boolean): number => (value ? 1 : 0);
@@ -196,7 +292,10 @@ export function toColumns(fields: Partial<LinkFields>): Updateable<Schema['link'
     const column = COLUMNS[name as keyof LinkFields];
     columns[column] = typeof value === 'boolean' ? flag(value) : value;
   }
-  if (fields.url !== undefined) columns.url_hash = urlHash(fields.url);
+  if (fields.url !== undefined) {
+    columns.url_hash = urlHash(fields.url);
+    columns.url_folded = unlessAscii(fields.url);
+  }
   if (fields.geo !== undefined) columns.geo = json(fields.geo);
   if (fields.testVariants !== undefined) columns.test_variants = json(fields.testVariants);
   return columns;

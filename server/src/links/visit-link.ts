@@ -6,6 +6,9 @@ export interface VisitLink {
   readonly workspaceId: string;
   readonly domain: string;
   readonly key: string;
+  /** The key as visits look it up. */
+  readonly lookupKey: string;
+  /** In normal form: what a Location header can carry. Empty for a root without a destination. */
   readonly url: string;
   readonly password: string | null;
   readonly bannedAt: number | null;
@@ -36,7 +39,6 @@ export interface VisitDomain {
   readonly caseSensitive: boolean;
   readonly notFoundUrl: string | null;
   readonly expiredUrl: string | null;
-  readonly placeholder: string | null;
   readonly logo: string | null;
   readonly assetLinks: string | null;
   readonly appleAppSiteAssociation: string | null;

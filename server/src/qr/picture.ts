@@ -1,4 +1,7 @@
 // Small pictures in memory: four bytes per pixel, red, green, blue and opacity.
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
+const PIXELS_PER_TURN = 65_536;
 
 export interface Picture {
   readonly width: number;
@@ -17,11 +20,11 @@ export function parseColor(hex: string): Color {
 }
 
 /** The picture scaled to fit into a square, in its middle, with its proportions kept. */
-export function fitInto(picture: Picture, side: number): Picture {
+export async function fitInto(picture: Picture, side: number): Promise<Picture> {
   const scale = side / Math.max(picture.width, picture.height);
   const width = Math.max(1, Math.round(picture.width * scale));
   const height = Math.max(1, Math.round(picture.height * scale));
-  const scaled = resize(picture, width, height);
+  const scaled = await resize(picture, width, height);
   const pixels = new Uint8Array(side * side * 4);
   const [left, top] = [Math.floor((side - width) / 2), Math.floor((side - height) / 2)];
   for (let y = 0; y < height; y++) {
@@ -31,22 +34,37 @@ export function fitInto(picture: Picture, side: number): Picture {
   return { width: side, height: side, pixels };
 }
 
-/** First across, then down. Colours count by their opacity, so that clear pixels do not darken edges. */
-function resize({ width, height, pixels }: Picture, toWidth: number, toHeight: number): Uint8Array {
-  const weighted = new Float32Array(pixels.length);
-  for (let i = 0; i < pixels.length; i += 4) {
-    const opacity = pixels[i + 3] as number;
-    for (let c = 0; c < 3; c++) weighted[i + c] = ((pixels[i + c] as number) * opacity) / 255;
-    weighted[i + 3] = opacity;
-  }
+/**
+ * First across, then down. Colours count by their opacity, so that clear pixels do not darken edges. Large
+ * pictures let others have the thread in between.
+ */
+async function resize(
+  { width, height, pixels }: Picture,
+  toWidth: number,
+  toHeight: number,
+): Promise<Uint8Array> {
   const across = new Float32Array(toWidth * height * 4);
+  const linesPerTurn = Math.ceil(PIXELS_PER_TURN / width);
+  const line = new Float32Array(width * 4);
   for (let y = 0; y < height; y++) {
-    const line = weighted.subarray(y * width * 4, (y + 1) * width * 4);
+    weigh(pixels.subarray(y * width * 4, (y + 1) * width * 4), line);
     stretch(line, across.subarray(y * toWidth * 4, (y + 1) * toWidth * 4), width, toWidth, 4);
+    if ((y + 1) % linesPerTurn === 0) await nextTurn();
   }
   const down = new Float32Array(toWidth * toHeight * 4);
   stretch(across, down, height, toHeight, toWidth * 4);
   return unweighted(down);
+}
+
+function weigh(pixels: Uint8Array, line: Float32Array): void {
+  for (let i = 0; i < line.length; i += 4) {
+    const opacity = pixels[i + 3] as number;
+    const share = opacity / 255;
+    line[i] = (pixels[i] as number) * share;
+    line[i + 1] = (pixels[i + 1] as number) * share;
+    line[i + 2] = (pixels[i + 2] as number) * share;
+    line[i + 3] = opacity;
+  }
 }
 
 /**

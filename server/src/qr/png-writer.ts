@@ -69,8 +69,6 @@ function bitLines(request: PngRequest): Buffer {
 function colorLines(request: PngRequest, logo: Picture): Buffer {
   const { layout, sizePx, foreground, background } = request;
   const columns = squares(request);
-  const start = Math.round((sizePx - logo.width) / 2);
-  const isLogo = (y: number) => y >= start && y < start + logo.height;
   const paint = (line: Uint8Array, y: number) => {
     const dark = darkSquares(layout, columns[y] as number);
     for (let x = 0, to = 0; x < sizePx; x++, to += 3) {
@@ -79,22 +77,32 @@ function colorLines(request: PngRequest, logo: Picture): Buffer {
       line[to + 1] = color[1];
       line[to + 2] = color[2];
     }
-    if (isLogo(y)) blend(line, start, logo, y - start, background);
   };
-  // One line more than the logo has: the one under it differs too.
-  return lines(request, sizePx * 3, paint, (y) => isLogo(y) || isLogo(y - 1));
+  const start = Math.round((sizePx - logo.width) / 2);
+  const overlay = {
+    from: start,
+    to: start + logo.height,
+    paint: (line: Uint8Array, y: number) => blend(line, start, logo, y - start, background),
+  };
+  return lines(request, sizePx * 3, paint, overlay);
 }
 
 function darkSquares(layout: QrLayout, row: number): boolean[] {
   return Array.from({ length: layout.total }, (_, column) => layout.isDark(row, column));
 }
 
-/** Paints the lines that begin a row of squares or are special, and leaves the others as the one above. */
+interface Overlay {
+  readonly from: number;
+  readonly to: number;
+  paint(line: Uint8Array, y: number): void;
+}
+
+/** Paints the lines that begin a row of squares or lie under the overlay; the others are as the one above. */
 function lines(
   request: PngRequest,
   bytes: number,
   paint: (line: Uint8Array, y: number) => void,
-  isSpecial = (_y: number) => false,
+  overlay: Overlay = { from: 0, to: 0, paint() {} },
 ): Buffer {
   const raw = Buffer.alloc((bytes + 1) * request.sizePx);
   const columns = squares(request);
@@ -103,8 +111,14 @@ function lines(
   for (let y = 0; y < request.sizePx; y++) {
     const at = y * (bytes + 1);
     raw[at] = AS_ABOVE;
-    if (y > 0 && columns[y] === columns[y - 1] && !isSpecial(y)) continue;
-    paint(line, y);
+    const isFirst = y === 0 || columns[y] !== columns[y - 1];
+    const isCovered = y >= overlay.from && y < overlay.to;
+    // Where the overlay ends, the squares under it show again.
+    const isBare = isFirst || y === overlay.to;
+    if (!isBare && !isCovered) continue;
+    if (isBare) paint(line, y);
+    else line.set(above);
+    if (isCovered) overlay.paint(line, y);
     for (let i = 0; i < bytes; i++) raw[at + 1 + i] = (line[i] as number) - (above[i] as number);
     const spare = above;
     above = line;
@@ -113,19 +127,13 @@ function lines(
   return raw;
 }
 
-function blend(
-  line: Uint8Array,
-  start: number,
-  { width, pixels }: Picture,
-  y: number,
-  background: Color,
-): void {
-  for (let x = 0; x < width; x++) {
-    const from = (y * width + x) * 4;
+/** One line of the picture over the ground. */
+function blend(line: Uint8Array, start: number, { width, pixels }: Picture, y: number, ground: Color): void {
+  for (let x = 0, to = start * 3, from = y * width * 4; x < width; x++, to += 3, from += 4) {
     const opacity = (pixels[from + 3] as number) / 255;
     for (let c = 0; c < 3; c++) {
-      const under = background[c] as number;
-      line[(start + x) * 3 + c] = Math.round(under + ((pixels[from + c] as number) - under) * opacity);
+      const under = ground[c] as number;
+      line[to + c] = Math.round(under + ((pixels[from + c] as number) - under) * opacity);
     }
   }
 }

@@ -113,7 +113,7 @@ async function drawPng(request: QrRequest, logo: QrLogo | undefined): Promise<Qr
 /** With a logo where that is wished and the address still fits at the level that can bear one. */
 function place({ url, level, margin, size }: QrRequest, withLogo: boolean): QrLayout {
   const raised = level === 'L' || level === 'M' ? 'Q' : level;
-  const bearing = withLogo ? findQrMatrix(url, raised) : undefined;
+  const bearing = withLogo ? findQrMatrix(url, raised, true) : undefined;
   const matrix = bearing ?? findQrMatrix(url, level);
   if (!matrix) {
     throw invalid(

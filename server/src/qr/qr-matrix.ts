@@ -14,10 +14,17 @@ export interface QrMatrix {
   isDark(row: number, column: number): boolean;
 }
 
+/** What a code of the smallest version that can bear a logo holds; below it, too few squares are left. */
+const BEARING = { version: 3, bytes: { L: 53, M: 42, Q: 32, H: 24 } };
+
 /** Undefined when the text does not fit. The text is encoded byte by byte, as it is. */
-export function findQrMatrix(text: string, level: QrLevel): QrMatrix | undefined {
+export function findQrMatrix(text: string, level: QrLevel, forLogo = false): QrMatrix | undefined {
   const data = Buffer.from(text);
   if (data.length > QR_CAPACITY_BYTES[level]) return undefined;
-  const { modules } = create([{ data, mode: 'byte' }], { errorCorrectionLevel: level });
+  const isSmall = forLogo && data.length <= BEARING.bytes[level];
+  const { modules } = create([{ data, mode: 'byte' }], {
+    errorCorrectionLevel: level,
+    ...(isSmall && { version: BEARING.version }),
+  });
   return { side: modules.size, isDark: (row, column) => modules.get(row, column) === 1 };
 }

@@ -1,21 +1,29 @@
 // What a visit gets, decided from plain values by one table of rules: the first that applies answers. Pure:
 // it reads no clock, no store and no request, and changes nothing.
-import type { VisitDomain, VisitLink } from '../links/visit-link.ts';
+import { sameSecret } from '../kernel/ids.ts';
 import { ROOT_KEY } from '../links/link.ts';
+import type { VisitDomain, VisitLink } from '../links/visit-link.ts';
 import type { Visit } from './visit.ts';
 
-export type PageName =
-  | 'not_found' | 'inspect' | 'password' | 'banned' | 'expired' | 'placeholder' | 'preview' | 'app' | 'cloaked';
+/** Pages that end a visit. */
+export type EndPage = 'not_found' | 'inspect' | 'password' | 'banned' | 'expired' | 'preview';
+/** Pages that show or open the destination. */
+export type ArrivalPage = 'placeholder' | 'app' | 'cloaked';
 
 export type Decision =
-  | { readonly kind: 'elsewhere'; readonly status: 302 | 307; readonly location: string }
-  | { readonly kind: 'page'; readonly page: PageName; readonly status: 200 | 404 | 410 }
+  | {
+      readonly kind: 'elsewhere';
+      readonly status: 302 | 307;
+      readonly location: string;
+      readonly insteadOf: 'not_found' | 'expired';
+    }
+  | { readonly kind: 'page'; readonly page: EndPage; readonly status: 200 | 404 | 410 }
   /** A visit that reached its destination: counted, and sent on or shown a page that leads on. */
   | {
       readonly kind: 'arrive';
       readonly target: string;
       readonly status: 301 | 302;
-      readonly page?: 'placeholder' | 'app' | 'cloaked';
+      readonly page?: ArrivalPage;
       /** The variant of a test, to be remembered for this visitor. */
       readonly variant?: string;
     };
@@ -33,6 +41,7 @@ interface Rule {
 }
 
 const APP_SCHEMES = /^(mailto|sms|tel|tg|whatsapp|xmpp):/i;
+const MAX_VARIANTS = 4;
 export const TEST_COOKIE = 'dub_test_url';
 
 const RULES: readonly Rule[] = [
@@ -91,31 +100,35 @@ const RULES: readonly Rule[] = [
   { name: 'default', applies: () => true, answer: arriveAtUrl },
 ];
 
-export function decide(link: VisitLink | undefined, domain: VisitDomain, visit: Visit): Decision {
+export function decide(link: VisitLink | null, domain: VisitDomain, visit: Visit): Decision {
   if (!link) return notFound(domain);
   const facts = { link, domain, visit };
   return (RULES.find((rule) => rule.applies(facts)) as Rule).answer(facts);
 }
 
-function page(name: PageName, status: 200 | 404 | 410): Decision {
+function page(name: EndPage, status: 200 | 404 | 410): Decision {
   return { kind: 'page', page: name, status };
 }
 
-export function notFound({ notFoundUrl }: VisitDomain): Decision {
-  return notFoundUrl ? { kind: 'elsewhere', status: 307, location: notFoundUrl } : page('not_found', 404);
+function notFound({ notFoundUrl }: VisitDomain): Decision {
+  return notFoundUrl ? { kind: 'elsewhere', status: 307, location: notFoundUrl, insteadOf: 'not_found' } : page('not_found', 404);
 }
 
 function expired({ link, domain }: Facts): Decision {
-  if (link.expiredUrl) return { kind: 'elsewhere', status: 302, location: link.expiredUrl };
-  return domain.expiredUrl ? { kind: 'elsewhere', status: 307, location: domain.expiredUrl } : page('expired', 410);
+  if (link.expiredUrl) return { kind: 'elsewhere', status: 302, location: link.expiredUrl, insteadOf: 'expired' };
+  if (domain.expiredUrl) return { kind: 'elsewhere', status: 307, location: domain.expiredUrl, insteadOf: 'expired' };
+  return page('expired', 410);
 }
 
 export function passwordCookie(linkId: string): string {
   return `dub_password_${linkId}`;
 }
 
-function knowsPassword({ id, password }: VisitLink, { query, cookies }: Visit): boolean {
-  return query.get('pw') === password || cookies.get(passwordCookie(id)) === password;
+/** The cookie is named by the link's id, which nobody can guess: trying it out needs no limit. */
+function knowsPassword({ id, password }: VisitLink, { query, cookies, passwordsRefused }: Visit): boolean {
+  const typed = passwordsRefused ? null : query.get('pw');
+  const remembered = cookies.get(passwordCookie(id));
+  return [typed, remembered].some((given) => typeof given === 'string' && sameSecret(given, password as string));
 }
 
 function countryTarget({ geo }: VisitLink, visit: Visit): string | undefined {
@@ -123,7 +136,7 @@ function countryTarget({ geo }: VisitLink, visit: Visit): string | undefined {
   return country ? geo[country] : undefined;
 }
 
-type Arrival = Extract<Decision, { kind: 'arrive' }>;
+export type Arrival = Extract<Decision, { kind: 'arrive' }>;
 
 function arrive(link: VisitLink, target: string): Arrival {
   return { kind: 'arrive', target, status: link.key === ROOT_KEY ? 301 : 302 };
@@ -137,7 +150,7 @@ function arriveAtUrl({ link, visit }: Facts): Arrival {
 
 function chosenVariant(link: VisitLink, visit: Visit): string | undefined {
   const { testVariants, testCompletedAt } = link;
-  if (!testVariants || testVariants.length < 2 || testCompletedAt === null || testCompletedAt <= visit.nowMs) return undefined;
+  if (!testVariants || testVariants.length < 2 || testVariants.length > MAX_VARIANTS || testCompletedAt === null || testCompletedAt <= visit.nowMs) return undefined;
   const earlier = visit.cookies.get(TEST_COOKIE);
   if (earlier !== undefined && testVariants.some(({ url }) => url === earlier)) return earlier;
   const total = testVariants.reduce((sum, { percentage }) => sum + percentage, 0);

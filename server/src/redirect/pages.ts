@@ -3,7 +3,9 @@
 import { createHash } from 'node:crypto';
 import type { VisitDomain, VisitLink } from '../links/visit-link.ts';
 import { shortLink } from '../links/link.ts';
-import type { PageName } from './decide.ts';
+import type { ArrivalPage, EndPage } from './decide.ts';
+
+export type PageName = EndPage | ArrivalPage | 'unavailable';
 
 const STYLE = `:root{color-scheme:light dark;--fg:#18181b;--muted:#5b5b66;--bg:#fafafa;--card:#fff;--line:#e4e4e7;--accent:#1d4ed8}
 @media(prefers-color-scheme:dark){:root{--fg:#f4f4f5;--muted:#a1a1aa;--bg:#111113;--card:#1b1b1f;--line:#2e2e33;--accent:#7aa2ff}}
@@ -32,7 +34,7 @@ export interface PageFacts {
   /** Where the page leads on to. */
   readonly target?: string;
   /** The password given was wrong, or too many were. */
-  readonly problem?: string;
+  readonly problem?: string | undefined;
 }
 
 export function renderPage(name: PageName, facts: PageFacts): Page {
@@ -43,6 +45,7 @@ const PAGES: Record<PageName, (facts: PageFacts) => Page> = {
   not_found: (facts) => card(facts, 'Link not found', 'There is no link at this address. Check it for typing errors.'),
   banned: (facts) => card(facts, 'Link disabled', 'This link was disabled because it broke the rules of this service.'),
   expired: (facts) => card(facts, 'Link expired', 'This link is no longer valid.'),
+  unavailable: (facts) => card(facts, 'Try again in a moment', 'The link cannot be opened right now.'),
   placeholder: (facts) => card(facts, facts.domain.slug, 'This domain is used for short links.'),
   inspect: inspectPage,
   password: passwordPage,

@@ -1,37 +1,60 @@
-// From host and path to the key of a link. Pure text work; what the key leads to is for the snapshot to say.
-import { lookupKey } from '../links/link-key.ts';
+// From the host and path of a request to the key of a link. Pure text work; what the key leads to is for the
+// snapshot to say.
 import { ROOT_KEY } from '../links/link.ts';
+import { lookupKey } from '../links/link-key.ts';
 import type { VisitDomain } from '../links/visit-link.ts';
 
 export type Resolved =
   | { readonly kind: 'key'; readonly key: string; readonly inspect: boolean }
-  | { readonly kind: 'file'; readonly file: 'robots' | 'apple' | 'android' | 'none' }
+  | { readonly kind: 'file'; readonly file: FileName }
+  /** A path that ends with a slash; the link is at the one without. */
   | { readonly kind: 'slash'; readonly path: string }
+  /** What scanners ask for on every host. */
   | { readonly kind: 'probe' }
   | { readonly kind: 'unreadable' };
 
-const FILES: Record<string, Resolved> = {
-  '/robots.txt': { kind: 'file', file: 'robots' },
-  '/favicon.ico': { kind: 'file', file: 'none' },
-  '/sitemap.xml': { kind: 'file', file: 'none' },
-  '/manifest.webmanifest': { kind: 'file', file: 'none' },
-  '/manifest.json': { kind: 'file', file: 'none' },
-  '/.well-known/apple-app-site-association': { kind: 'file', file: 'apple' },
-  '/apple-app-site-association': { kind: 'file', file: 'apple' },
-  '/.well-known/assetlinks.json': { kind: 'file', file: 'android' },
-};
+export type FileName = 'robots' | 'apple' | 'android' | 'none';
+
+const FILES: ReadonlyMap<string, Resolved> = new Map([
+  ['/robots.txt', { kind: 'file', file: 'robots' }],
+  ['/favicon.ico', { kind: 'file', file: 'none' }],
+  ['/sitemap.xml', { kind: 'file', file: 'none' }],
+  ['/manifest.webmanifest', { kind: 'file', file: 'none' }],
+  ['/manifest.json', { kind: 'file', file: 'none' }],
+  ['/.well-known/apple-app-site-association', { kind: 'file', file: 'apple' }],
+  ['/apple-app-site-association', { kind: 'file', file: 'apple' }],
+  ['/.well-known/assetlinks.json', { kind: 'file', file: 'android' }],
+]);
+const ROOT: Resolved = { kind: 'key', key: ROOT_KEY, inspect: false };
+const UNREADABLE: Resolved = { kind: 'unreadable' };
+const PROBE: Resolved = { kind: 'probe' };
+/** Nothing to decode, no sign with a meaning of its own: what most keys look like. */
+const SIMPLE = /^\/[\w-]+(?:\/[\w-]+)*$/;
 
 export function resolvePath(path: string): Resolved {
-  const file = FILES[path];
-  if (file) return file;
-  if (path === '/') return { kind: 'key', key: ROOT_KEY, inspect: false };
-  if (path.endsWith('/')) return { kind: 'slash', path: path.replace(/\/+$/, '') || '/' };
-  const text = decode(path.slice(1));
-  if (text === undefined || text.includes('\0') || text === ROOT_KEY) return { kind: 'unreadable' };
-  if (text.startsWith('.well-known') || /\.php7?$/i.test(text)) return { kind: 'probe' };
+  if (path === '/') return ROOT;
+  if (SIMPLE.test(path)) {
+    return path === `/${ROOT_KEY}` ? UNREADABLE : { kind: 'key', key: path.slice(1), inspect: false };
+  }
+  return FILES.get(path) ?? resolveUnusual(path);
+}
+
+function resolveUnusual(path: string): Resolved {
+  if (path.endsWith('/')) return { kind: 'slash', path: ownPath(path.replace(/\/+$/, '')) };
+  const text = decoded(path.slice(1));
+  if (text === undefined || text.includes('\0')) return UNREADABLE;
+  if (text.startsWith('.well-known') || /\.php7?$/i.test(text)) return PROBE;
   const inspect = text.endsWith('+');
   const key = inspect ? text.slice(0, -1) : text;
-  return { kind: 'key', key: key === '' ? ROOT_KEY : key, inspect };
+  if (key === '') return { kind: 'key', key: ROOT_KEY, inspect };
+  // A slash at either end is not part of any key, and _root is the name of what has none.
+  if (key.startsWith('/') || key.endsWith('/') || key === ROOT_KEY) return UNREADABLE;
+  return { kind: 'key', key, inspect };
+}
+
+/** The path as a Location on the same host: `//other.example` and `/\other.example` would lead away. */
+export function ownPath(path: string): string {
+  return `/${path.replace(/^[/\\]+/, '')}`.replaceAll('\\', '%5C');
 }
 
 /** What the snapshot finds the link by. */
@@ -39,11 +62,24 @@ export function lookupOf(key: string, domain: VisitDomain): string {
   return key === ROOT_KEY ? ROOT_KEY : lookupKey(key, domain);
 }
 
-function decode(text: string): string | undefined {
+function decoded(text: string): string | undefined {
   if (!text.includes('%')) return text;
   try {
     return decodeURIComponent(text);
   } catch {
     return undefined;
   }
+}
+
+/** Some clients send other than ASCII as bare bytes, which arrive one character each. */
+export function asciiPath(path: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the range is plain ASCII
+  if (/^[\x00-\x7f]*$/.test(path)) return path;
+  return path.replaceAll(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`);
+}
+
+/** The name of a short-link domain in a Host: without port and without www. */
+export function slugOfHost(host: string): string {
+  const name = host.replace(/:\d+$/, '').toLowerCase();
+  return name.startsWith('www.') ? name.slice(4) : name;
 }

@@ -1,5 +1,7 @@
-// A visit as plain values: everything the decision looks at. What costs time to find out (system, country)
-// is a function, asked only when a link makes a difference by it.
+// A visit as plain values: everything the decision looks at. What costs time to find out (query, cookies,
+// system, country) is found out when it is first asked for, which most visits never do.
+import type { IncomingHttpHeaders } from 'node:http';
+import { isRobot, readCookies, systemOf } from './visitor.ts';
 
 export type System = 'ios' | 'android' | 'other';
 
@@ -16,10 +18,56 @@ export interface Visit {
   readonly noTrack: boolean;
   readonly cookies: ReadonlyMap<string, string>;
   readonly userAgent: string;
+  readonly referer: string;
   readonly ip: string;
+  /** Too many wrong passwords were tried: one in the query is not looked at. */
+  readonly passwordsRefused: boolean;
   system(): System;
   /** Two letters, or undefined when unknown. */
   country(): string | undefined;
   /** From 0 to 1, for the choice between variants. */
   chance(): number;
+}
+
+export interface VisitFacts {
+  readonly nowMs: number;
+  readonly method: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly path: string;
+  /** With its question mark; empty without a query. */
+  readonly search: string;
+  readonly inspect: boolean;
+  readonly ip: string;
+  readonly passwordsRefused: boolean;
+  readonly country: (ip: string) => string | undefined;
+  readonly chance: () => number;
+}
+
+const NO_QUERY = new URLSearchParams();
+const NO_COOKIES: ReadonlyMap<string, string> = new Map();
+
+export function createVisit(facts: VisitFacts): Visit {
+  const { headers, ip } = facts;
+  const userAgent = headers['user-agent'] ?? '';
+  const query = facts.search.length > 1 ? new URLSearchParams(facts.search) : NO_QUERY;
+  let cookies: ReadonlyMap<string, string> | undefined;
+  return {
+    nowMs: facts.nowMs,
+    query,
+    path: facts.path,
+    inspect: facts.inspect,
+    bot: isRobot(facts.method, headers, query),
+    noTrack: headers['dub-no-track'] !== undefined || (query !== NO_QUERY && query.has('dub-no-track')),
+    get cookies() {
+      cookies ??= headers.cookie === undefined ? NO_COOKIES : readCookies(headers.cookie);
+      return cookies;
+    },
+    userAgent,
+    referer: headers.referer ?? '',
+    ip,
+    passwordsRefused: facts.passwordsRefused,
+    system: () => systemOf(userAgent),
+    country: () => facts.country(ip),
+    chance: facts.chance,
+  };
 }

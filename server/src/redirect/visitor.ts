@@ -2,33 +2,58 @@
 // returning visitor is recognised.
 import type { IncomingHttpHeaders } from 'node:http';
 import { isbot } from 'isbot';
+import { createBoundedMap } from '../kernel/bounded-map.ts';
 import { sha256Hex } from '../kernel/ids.ts';
 import type { System } from './visit.ts';
 
 /** Programs that fetch links for somebody else and that the detector does not know as such. */
 const MORE_ROBOTS = /scraper|fetch|axios|embedly|iframely|quora link preview|skypeuripreview|vkshare|bluesky/i;
+const KEPT_USER_AGENTS = 10_000;
+/** A longer text is no browser's; it is judged anew each time, so that the memory for verdicts stays bounded. */
+const MAX_KEPT_LENGTH = 512;
+
+const verdicts = createBoundedMap<string, boolean>(KEPT_USER_AGENTS);
 
 export function isRobot(method: string, headers: IncomingHttpHeaders, query: URLSearchParams): boolean {
-  if (method === 'HEAD' || query.get('bot')) return true;
-  if (isPrefetch(headers)) return true;
-  const userAgent = headers['user-agent'] ?? '';
-  return userAgent !== '' && (isbot(userAgent) || MORE_ROBOTS.test(userAgent));
+  if (method === 'HEAD' || (query.size > 0 && query.get('bot'))) return true;
+  return isPrefetch(headers) || isRobotAgent(headers['user-agent'] ?? '');
 }
+
+/** Without a name nothing can be told; such visits count. */
+export function isRobotAgent(userAgent: string): boolean {
+  if (userAgent === '') return false;
+  const known = verdicts.get(userAgent);
+  if (known !== undefined) return known;
+  const verdict = isbot(userAgent) || MORE_ROBOTS.test(userAgent);
+  if (userAgent.length <= MAX_KEPT_LENGTH) verdicts.set(userAgent, verdict);
+  return verdict;
+}
+
+const PREFETCH = /prefetch|prerender|preview/i;
 
 /** A page that a browser loads ahead of a visit which may never come. */
 function isPrefetch(headers: IncomingHttpHeaders): boolean {
-  const purpose = `${headers.purpose ?? ''} ${headers['sec-purpose'] ?? ''} ${headers['x-purpose'] ?? ''} ${headers['x-moz'] ?? ''}`;
-  return /prefetch|prerender|preview/i.test(purpose);
+  return (
+    saysPrefetch(headers['sec-purpose']) ||
+    saysPrefetch(headers.purpose) ||
+    saysPrefetch(headers['x-purpose']) ||
+    saysPrefetch(headers['x-moz'])
+  );
+}
+
+function saysPrefetch(header: string | string[] | undefined): boolean {
+  return header !== undefined && PREFETCH.test(String(header));
 }
 
 export function systemOf(userAgent: string): System {
+  if (/windows phone/i.test(userAgent)) return 'other';
   if (/iphone|ipad|ipod/i.test(userAgent)) return 'ios';
   return /android/i.test(userAgent) ? 'android' : 'other';
 }
 
-export function readCookies(header: string | undefined): ReadonlyMap<string, string> {
+export function readCookies(header: string): ReadonlyMap<string, string> {
   const cookies = new Map<string, string>();
-  for (const part of header?.split(';') ?? []) {
+  for (const part of header.split(';')) {
     const mark = part.indexOf('=');
     if (mark === -1) continue;
     const name = part.slice(0, mark).trim();

@@ -74,11 +74,11 @@ export function tagOperations({ tags }: { tags: Tags }): Operation[] {
       summary: 'Create a tag',
       access: WRITE,
       body: createBody,
-      before: (actor) => tags.assertRoom(actor.workspaceId),
+      before: (actor) => tags.assertRoom(actor),
       response: { status: 201, description: 'The new tag.', schema: tagSchema },
       run: async ({ body }, actor) => {
         const name = (body.tag ?? body.name) as string;
-        return present(await tags.create(actor.workspaceId, { name, color: body.color }));
+        return present(await tags.create(actor, { name, color: body.color }));
       },
     }),
     operation({

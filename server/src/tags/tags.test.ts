@@ -256,7 +256,7 @@ eachDatabase('tags', (databases) => {
     const { db, services } = t.app;
     await assert.rejects(
       db.write(async () => {
-        await services.tags.create(ws.id, { name: 'half' });
+        await services.tags.create(ws.actor, { name: 'half' });
         throw new Error('power cut');
       }),
       /power cut/,

@@ -2,6 +2,7 @@
 import { type Database, isUniqueViolation } from '../db/database.ts';
 import { appendOutbox } from '../db/outbox.ts';
 import type { PageRequest } from '../db/page.ts';
+import type { Actor } from '../http/operation.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { AppError } from '../kernel/errors.ts';
 import { type Ids, pick } from '../kernel/ids.ts';
@@ -23,14 +24,9 @@ export function createTags({ db, store, workspaces, clock, ids }: TagsParts) {
     return owned(await store.find(id), workspaceId, 'tag');
   }
 
-  /** The change and its event, together or not at all. */
-  function changing(type: string, change: () => Promise<Tag>): Promise<Tag> {
-    return db.write(async (trx) => {
-      const tag = await change().catch(nameTaken);
-      const payload = { id: tag.id, name: tag.name, color: tag.color };
-      await appendOutbox(trx, [{ workspaceId: tag.workspaceId, type, payload }], clock.now());
-      return tag;
-    });
+  async function tell(type: 'tag.created' | 'tag.updated' | 'tag.deleted', tag: Tag): Promise<void> {
+    const payload = { id: tag.id, name: tag.name, color: tag.color };
+    await appendOutbox(db.query, [{ workspaceId: tag.workspaceId, type, payload }], clock.now());
   }
 
   return {
@@ -51,36 +47,42 @@ export function createTags({ db, store, workspaces, clock, ids }: TagsParts) {
       return new Map(found.map((tag) => [foldName(tag.name), tag]));
     },
 
-    assertRoom: (workspaceId: string): Promise<void> =>
-      workspaces.assertBelow('tags', workspaceId, () => store.count(workspaceId)),
+    assertRoom: (actor: Actor): Promise<void> =>
+      workspaces.assertBelow('tags', actor, () => store.count(actor.workspaceId)),
 
-    create(workspaceId: string, request: { name: string; color?: TagColor | undefined }): Promise<Tag> {
-      return changing('tag.created', async () => {
-        await workspaces.reserve('tags', workspaceId, () => store.count(workspaceId));
+    create(actor: Actor, request: { name: string; color?: TagColor | undefined }): Promise<Tag> {
+      const { workspaceId } = actor;
+      return db.write(async () => {
+        await workspaces.reserve('tags', actor, () => store.count(workspaceId));
         const color = request.color ?? pick(DEFAULT_TAG_COLORS);
         const tag = { id: ids('tag_'), workspaceId, name: request.name, color, createdAt: clock.now() };
-        await store.insert(tag);
+        await store.insert(tag).catch(nameTaken);
+        await tell('tag.created', tag);
         return tag;
       });
     },
 
+    /** A change that changes nothing writes nothing and tells nobody. */
     update(
       workspaceId: string,
       id: string,
       change: { name?: string | undefined; color?: TagColor | undefined },
     ): Promise<Tag> {
-      return changing('tag.updated', async () => {
+      return db.write(async () => {
         const before = await getOwn(workspaceId, id);
         const tag = { ...before, name: change.name ?? before.name, color: change.color ?? before.color };
-        await store.update(tag, clock.now());
+        if (tag.name === before.name && tag.color === before.color) return before;
+        await store.update(tag, clock.now()).catch(nameTaken);
+        await tell('tag.updated', tag);
         return tag;
       });
     },
 
     delete(workspaceId: string, id: string): Promise<Tag> {
-      return changing('tag.deleted', async () => {
+      return db.write(async () => {
         const tag = await getOwn(workspaceId, id);
         await store.delete(id);
+        await tell('tag.deleted', tag);
         return tag;
       });
     },

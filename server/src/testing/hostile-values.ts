@@ -2,7 +2,7 @@
 // parsers trip over. Each says which answer is right where that is known.
 
 export interface JsonSchema {
-  readonly type?: string;
+  readonly type?: string | readonly string[];
   readonly enum?: readonly unknown[];
   readonly anyOf?: readonly JsonSchema[];
   readonly properties?: Readonly<Record<string, JsonSchema>>;
@@ -30,16 +30,22 @@ const value = (what: string, value: unknown, expected: Expected): HostileValue =
 
 /** Values of every wrong JSON type, boundaries, and text that no field may hold. */
 export function hostileBodyValues(schema: JsonSchema): HostileValue[] {
-  const kinds = kindsOf(schema);
+  const branches = branchesOf(schema);
+  const kinds = new Set(branches.map(({ type }) => type ?? 'any'));
   return [
     ...wrongTypes(kinds),
-    ...(schema.anyOf ?? [schema]).flatMap(boundaries),
+    ...branches.flatMap(boundaries),
     ...(kinds.has('string') ? hostileText() : []),
   ];
 }
 
-function kindsOf(schema: JsonSchema): Set<string> {
-  return new Set((schema.anyOf ?? [schema]).map((branch) => branch.type ?? 'any'));
+type Branch = JsonSchema & { readonly type?: string };
+
+/** What the value may be: one schema per type. */
+function branchesOf(schema: JsonSchema): Branch[] {
+  if (schema.anyOf) return schema.anyOf.flatMap(branchesOf);
+  const { type } = schema;
+  return typeof type === 'object' ? type.map((each) => ({ ...schema, type: each })) : [schema as Branch];
 }
 
 function wrongTypes(kinds: ReadonlySet<string>): HostileValue[] {
@@ -58,7 +64,7 @@ function wrongTypes(kinds: ReadonlySet<string>): HostileValue[] {
   return samples.filter(([kind]) => !fits(kind)).map(([, what, sample]) => value(what, sample, 400));
 }
 
-function boundaries(schema: JsonSchema): HostileValue[] {
+function boundaries(schema: Branch): HostileValue[] {
   if (schema.enum)
     return [...schema.enum.map((item) => value(`${item}`, item, 'accepted')), ...enumMisses(schema)];
   switch (schema.type) {
@@ -89,16 +95,15 @@ function lengths({ minLength = 0, maxLength, pattern, format }: JsonSchema): Hos
     value('empty text', '', minLength > 0 ? 422 : undefined),
     value('spaces', '   ', undefined),
   ];
-  if (minLength > 0)
-    values.push(value('shortest text', 'a'.repeat(minLength), free ? 'accepted' : undefined));
+  if (minLength > 0) values.push(value('shortest text', 'a'.repeat(minLength), undefined));
   if (maxLength !== undefined) {
-    values.push(value('longest text', 'b'.repeat(maxLength), free ? 'accepted' : undefined));
+    values.push(value('longest text', 'b'.repeat(maxLength), undefined));
     values.push(value('text one too long', 'c'.repeat(maxLength + 1), 422));
   }
   if (!free) values.push(value('text of another form', 'no such form ✗', 422));
   return [
     ...values,
-    value('100,000 characters', 'd'.repeat(100_000), maxLength === undefined ? undefined : 422),
+    value('40,000 characters', 'd'.repeat(40_000), maxLength === undefined ? undefined : 422),
   ];
 }
 
@@ -192,11 +197,11 @@ function queryLists({ maxItems }: JsonSchema): HostileValue[] {
 function queryTexts({ maxLength, minLength = 0 }: JsonSchema): HostileValue[] {
   return [
     value('empty', '', minLength > 0 ? 422 : undefined),
-    value('pattern characters', '%25_%5C', 'accepted'),
+    value('pattern characters', '%25_%5C', undefined),
     ...(maxLength === undefined
       ? []
       : [
-          value('longest', 'q'.repeat(maxLength), 'accepted'),
+          value('longest', 'q'.repeat(maxLength), undefined),
           value('too long', 'q'.repeat(maxLength + 1), 422),
         ]),
   ];

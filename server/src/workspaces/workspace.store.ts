@@ -1,5 +1,5 @@
 // SQL for workspaces.
-import type { Updateable } from 'kysely';
+import { sql, type Updateable } from 'kysely';
 import type { Database } from '../db/database.ts';
 import { listPage, type PageRequest } from '../db/page.ts';
 import type { Schema } from '../db/schema.ts';
@@ -8,6 +8,16 @@ import type { Limits, Workspace, WorkspaceChange } from './workspace.ts';
 
 export type WorkspaceSort = 'createdAt' | 'name';
 type Row = Schema['workspace'];
+
+export interface WorkspaceClicks {
+  readonly workspaceId: string;
+  readonly clicks: number;
+  /** Those that count towards the month. */
+  readonly usage: number;
+}
+
+/** Few enough that a statement stays far below the engines' limits on parameters. */
+const ROWS_PER_UPDATE = 500;
 
 export function createWorkspaceStore(db: Database) {
   const find = async (column: 'id' | 'slug', value: string): Promise<Workspace | undefined> => {
@@ -96,6 +106,28 @@ export function createWorkspaceStore(db: Database) {
         })
         .where('id', '=', id)
         .execute();
+    },
+
+    /**
+     * Adds clicks to the counts of one month and to the total. Clicks of a month that is over no longer count
+     * towards any month; the first ones of a new month start its counts.
+     */
+    async addClicks(month: number, rows: readonly WorkspaceClicks[]): Promise<void> {
+      for (let start = 0; start < rows.length; start += ROWS_PER_UPDATE) {
+        const values = rows
+          .slice(start, start + ROWS_PER_UPDATE)
+          .map((row) => sql`(${row.workspaceId}, cast(${row.clicks} as bigint), cast(${row.usage} as bigint))`);
+        await sql`update workspace set
+            events_usage = case
+              when workspace.usage_month = ${month} then workspace.events_usage + added.column3
+              when workspace.usage_month < ${month} then added.column3
+              else workspace.events_usage end,
+            links_usage = case when workspace.usage_month < ${month} then 0 else workspace.links_usage end,
+            usage_month = case when workspace.usage_month < ${month} then ${month} else workspace.usage_month end,
+            total_clicks = workspace.total_clicks + added.column2
+          from (values ${sql.join(values)}) as added
+          where workspace.id = added.column1`.execute(db.query);
+      }
     },
 
     async addTotalLinks(id: string, count: number): Promise<void> {

@@ -55,13 +55,9 @@ export function createWorkspaces({ db, store, users, clock, ids }: WorkspacesPar
     return get(id);
   }
 
-  /** Refuses when the count has reached the workspace's limit. */
-  async function assertBelow(
-    name: LimitName,
-    workspaceId: string,
-    count: () => Promise<number>,
-  ): Promise<void> {
-    const limit = (await get(workspaceId)).limits[name];
+  /** Refuses when the count has reached the workspace's limit; without a limit nothing is asked. */
+  async function assertBelow(name: LimitName, actor: Actor, count: () => Promise<number>): Promise<void> {
+    const limit = actor.limits[name];
     if (limit !== undefined && (await count()) >= limit) {
       throw new AppError('forbidden', `This workspace is limited to ${limit} ${name}.`);
     }
@@ -146,11 +142,10 @@ export function createWorkspaces({ db, store, users, clock, ids }: WorkspacesPar
       store.addUsage(id, usageMonth(clock.now()), { links: count }),
 
     /** The same inside the transaction that adds one: concurrent additions wait for each other. */
-    async reserve(name: LimitName, workspaceId: string, count: () => Promise<number>): Promise<void> {
-      const { limits } = await get(workspaceId);
-      if (limits[name] === undefined) return;
-      await store.lock(workspaceId);
-      await assertBelow(name, workspaceId, count);
+    async reserve(name: LimitName, actor: Actor, count: () => Promise<number>): Promise<void> {
+      if (actor.limits[name] === undefined) return;
+      await store.lock(actor.workspaceId);
+      await assertBelow(name, actor, count);
     },
   };
 }

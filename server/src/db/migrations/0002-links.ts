@@ -1,10 +1,11 @@
 // Domains, folders and links.
 import type { Migration } from '../migrate.ts';
+import { linkListStatements } from './0002-link-lists.ts';
 
 export const links: Migration = {
   id: 2,
   name: 'links',
-  up: ({ text, integer, counter, tableEnd }) => [
+  up: ({ text, integer, counter, tableEnd, ...words }) => [
     `create table domain (
       id ${text} primary key,
       workspace_id ${text} not null references workspace (id) on delete cascade,
@@ -61,6 +62,7 @@ export const links: Migration = {
       lookup_key ${text} not null,
       url ${text} not null,
       url_hash ${text} not null,
+      url_folded ${text},
       external_id ${text},
       tenant_id ${text},
       program_id ${text},
@@ -103,21 +105,24 @@ export const links: Migration = {
       last_clicked_at ${integer} not null default 0,
       created_at ${integer} not null,
       updated_at ${integer} not null,
-      unique (domain, lookup_key),
-      unique (workspace_id, external_id)
+      search_text ${text} generated always as (
+        lower('https://' || domain || case when key = '_root' then '' else '/' || key end) || '\n' || coalesce(url_folded, lower(url))
+      ) ${words.computed},
+      unique (domain, lookup_key)
     ) ${tableEnd}`,
+    'create unique index link_by_external_id on link (workspace_id, external_id) where external_id is not null',
     'create index link_by_url on link (workspace_id, url_hash)',
-    'create index link_by_folder on link (workspace_id, folder_id, created_at, id)',
-    'create index link_by_created on link (workspace_id, created_at, id)',
     'create index link_with_test on link (test_completed_at) where test_variants is not null and test_ended_at is null',
 
     `create table link_tag (
       link_id ${text} not null references link (id) on delete cascade,
       tag_id ${text} not null references tag (id) on delete cascade,
       position ${integer} not null,
+      archived ${integer} not null,
+      created_at ${integer} not null,
       primary key (link_id, tag_id)
     ) ${tableEnd}`,
-    'create index links_of_tag on link_tag (tag_id, link_id)',
+    ...linkListStatements({ text, integer, counter, tableEnd, ...words }),
 
     `create table cleanup (
       kind ${text} not null,

@@ -1,0 +1,70 @@
+// Finds the few links that may contain a text, by the three-letter pieces of it. On SQLite the index is fed in
+// the background, and what it does not know yet counts as found; on PostgreSQL it is a plain index.
+import { type RawBuilder, sql } from 'kysely';
+import type { Database } from '../db/database.ts';
+import { containsPattern } from '../db/like.ts';
+
+/** Beyond so many, going through the links in their order finds a page sooner. */
+const MAX_CANDIDATES = 20_000;
+const PIECE = 3;
+/** Enough to leave few links over that only seem to match; the rarest piece decides how long it takes. */
+const MAX_PIECES = 40;
+/** Small enough that other writes wait for a step no longer than they notice. */
+const LINKS_PER_STEP = 100;
+
+export function createLinkSearchStore(db: Database) {
+  async function fewerThan(most: number, source: RawBuilder<unknown>): Promise<boolean> {
+    const { rows } = await sql<{ count: number }>`select count(*) as count from (${source} limit ${most}) as found`.execute(db.query);
+    return (rows[0]?.count ?? 0) < most;
+  }
+
+  async function indexSome(): Promise<number> {
+    return db.write(async (trx) => {
+      const { rows } = await sql<{ seq: number }>`select seq from link_search_queue order by seq limit ${LINKS_PER_STEP}`.execute(trx);
+      if (rows.length === 0) return 0;
+      const seqs = sql.join(rows.map(({ seq }) => seq));
+      await sql`delete from link_search where rowid in (${seqs})`.execute(trx);
+      await sql`insert into link_search (rowid, text) select seq, search_text from link where seq in (${seqs})`.execute(trx);
+      await sql`delete from link_search_queue where seq in (${seqs})`.execute(trx);
+      return rows.length;
+    });
+  }
+
+  return {
+    /** A query for the `seq` of links that may match, among them all that do; undefined when that would be too many. */
+    async findCandidates(search: string): Promise<RawBuilder<unknown> | undefined> {
+      const folded = search.toLowerCase();
+      const pieces = piecesOf(folded);
+      if (pieces.length === 0) return undefined;
+      if (db.engine === 'postgres') {
+        const found = sql`select link_search from link_search(${containsPattern(folded)}, ${MAX_CANDIDATES + 1})`;
+        return (await fewerThan(MAX_CANDIDATES, found)) ? found : undefined;
+      }
+      const found = sql`select rowid from link_search where link_search match ${pieces.map(quoted).join(' AND ')}`;
+      const unknown = sql`select seq from link_search_queue`;
+      const few = (await fewerThan(MAX_CANDIDATES, found)) && (await fewerThan(MAX_CANDIDATES, unknown));
+      return few ? sql`${found} union all ${unknown}` : undefined;
+    },
+
+    /** Brings the index up to date; for a job. */
+    async index(signal: AbortSignal): Promise<void> {
+      if (db.engine === 'postgres') return;
+      while (!signal.aborted && (await indexSome()) > 0);
+    },
+  };
+}
+
+export type LinkSearchStore = ReturnType<typeof createLinkSearchStore>;
+
+/** Pieces of the text, spread over all of it; none when it is too short. */
+function piecesOf(text: string): string[] {
+  const letters = [...text];
+  const all = letters.slice(PIECE - 1).map((_, index) => letters.slice(index, index + PIECE).join(''));
+  const step = Math.max(1, (all.length - 1) / (MAX_PIECES - 1));
+  const spread = Array.from({ length: Math.min(all.length, MAX_PIECES) }, (_, index) => all[Math.round(index * step)] as string);
+  return [...new Set(spread)];
+}
+
+function quoted(piece: string): string {
+  return `"${piece.replaceAll('"', '""')}"`;
+}
