@@ -12,12 +12,23 @@ export async function addWorkspaces(db: Database): Promise<void> {
   const names = [BIG, ...Array.from({ length: NEIGHBOURS }, (_, index) => `ws_${index}`)];
   await db.write(async (trx) => {
     for (let start = 0; start < names.length; start += 500) {
-      const rows = names.slice(start, start + 500).map((id) => sql`(${id}, ${id}, ${id}, 'enterprise', 'links', '[]', '{}', 0, 0, 0, 0, 0, 0, 0, 0, 1, 1)`);
+      const rows = names
+        .slice(start, start + 500)
+        .map(
+          (id) => sql`(${id}, ${id}, ${id}, 'enterprise', 'links', '[]', '{}', 0, 0, 0, 0, 0, 0, 0, 0, 1, 1)`,
+        );
       await sql`insert into workspace (id, name, slug, plan, default_product, allowed_hostnames, limits, conversion_enabled, webhook_enabled,
-        events_usage, links_usage, usage_month, payouts_usage, total_links, total_clicks, created_at, updated_at) values ${sql.join(rows)}`.execute(trx);
+        events_usage, links_usage, usage_month, payouts_usage, total_links, total_clicks, created_at, updated_at) values ${sql.join(rows)}`.execute(
+        trx,
+      );
     }
-    const tags = Array.from({ length: 50 }, (_, index) => sql`(${`tag_${index}`}, ${BIG}, ${`tag ${index}`}, ${`tag ${index}`}, 'red', 1, 1)`);
-    await sql`insert into tag (id, workspace_id, name, name_folded, color, created_at, updated_at) values ${sql.join(tags)}`.execute(trx);
+    const tags = Array.from(
+      { length: 50 },
+      (_, index) => sql`(${`tag_${index}`}, ${BIG}, ${`tag ${index}`}, ${`tag ${index}`}, 'red', 1, 1)`,
+    );
+    await sql`insert into tag (id, workspace_id, name, name_folded, color, created_at, updated_at) values ${sql.join(tags)}`.execute(
+      trx,
+    );
   });
   await addLinks(db, 0, NEIGHBOURS * LINKS_OF_NEIGHBOUR, sql`'ws_' || (n % ${sql.lit(NEIGHBOURS)})`, 'n');
 }
@@ -27,7 +38,13 @@ export async function addBigLinks(db: Database, from: number, to: number): Promi
   await addLinks(db, from, to, sql`${sql.lit(BIG)}`, 'b');
 }
 
-async function addLinks(db: Database, from: number, to: number, workspace: RawBuilder<unknown>, prefix: string): Promise<void> {
+async function addLinks(
+  db: Database,
+  from: number,
+  to: number,
+  workspace: RawBuilder<unknown>,
+  prefix: string,
+): Promise<void> {
   for (let start = from; start < to; start += ROWS_PER_INSERT) {
     const end = Math.min(start + ROWS_PER_INSERT, to);
     await db.write(async (trx) => {
@@ -43,19 +60,28 @@ async function addLinks(db: Database, from: number, to: number, workspace: RawBu
       // A tag that every fourth link has, and fifty that share the rest.
       await sql`insert into link_tag (link_id, tag_id, position, archived, created_at)
         select link.id, case when n % 4 = 1 then 'tag_0' else 'tag_' || (n / 4 % 49 + 1) end, 0, link.archived, link.created_at
-        from ${series(db, start, end)} cross join link where n % 4 in (1, 2) and link.id = ${idOf(db, prefix)}`.execute(trx);
+        from ${series(db, start, end)} cross join link where n % 4 in (1, 2) and link.id = ${idOf(db, prefix)}`.execute(
+        trx,
+      );
     });
   }
 }
 
 function series(db: Database, start: number, end: number): RawBuilder<unknown> {
-  if (db.engine === 'postgres') return sql`(select n from generate_series(${sql.lit(start)}::bigint, ${sql.lit(end - 1)}::bigint) as n) as series`;
+  if (db.engine === 'postgres')
+    return sql`(select n from generate_series(${sql.lit(start)}::bigint, ${sql.lit(end - 1)}::bigint) as n) as series`;
   return sql`(with recursive series (n) as (select ${sql.lit(start)} union all select n + 1 from series where n < ${sql.lit(end - 1)}) select n from series) as series`;
 }
 
 const domainOf = (prefix: string) =>
-  prefix === 'n' ? sql`'other' || (n % 1000) || '.example'` : sql`case when n % 100 = 5 then 'rare.example' when n % 3 = 0 then 'b.example' else 'a.example' end`;
+  prefix === 'n'
+    ? sql`'other' || (n % 1000) || '.example'`
+    : sql`case when n % 100 = 5 then 'rare.example' when n % 3 = 0 then 'b.example' else 'a.example' end`;
 const idOf = (db: Database, prefix: string) =>
-  db.engine === 'postgres' ? sql`${sql.lit(`link_${prefix}`)} || lpad(n::text, 24, '0')` : sql`printf(${`link_${prefix}%024d`}, n)`;
+  db.engine === 'postgres'
+    ? sql`${sql.lit(`link_${prefix}`)} || lpad(n::text, 24, '0')`
+    : sql`printf(${`link_${prefix}%024d`}, n)`;
 const keyOf = (db: Database) =>
-  db.engine === 'postgres' ? sql`to_hex(n * 2654435761 % 4294967296) || '-' || n` : sql`printf('%x-%d', n * 2654435761 % 4294967296, n)`;
+  db.engine === 'postgres'
+    ? sql`to_hex(n * 2654435761 % 4294967296) || '-' || n`
+    : sql`printf('%x-%d', n * 2654435761 % 4294967296, n)`;

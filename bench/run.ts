@@ -4,13 +4,26 @@ import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { formatJson, formatTable } from './report.ts';
 import { type Line, meetsBar, type Scenario } from './scenario.ts';
+import { dump } from './scenarios/dump.ts';
+import { journal } from './scenarios/journal.ts';
 import { links } from './scenarios/links.ts';
 import { million } from './scenarios/million.ts';
+import { redirect, redirectMany } from './scenarios/redirect.ts';
 import { selfCheck } from './scenarios/self-check.ts';
 import { start } from './scenarios/start.ts';
 import { tags } from './scenarios/tags.ts';
 
-const SCENARIOS: readonly Scenario[] = [selfCheck, tags, start, links, million];
+const SCENARIOS: readonly Scenario[] = [
+  selfCheck,
+  tags,
+  start,
+  journal,
+  links,
+  million,
+  dump,
+  redirect,
+  redirectMany,
+];
 
 const USAGE = `Usage: npm run bench -- [name…] [--seconds 3] [--rounds 3] [--links 100k] [--json file]
 ${SCENARIOS.map(({ name, title }) => `  ${name.padEnd(12)} ${title}`).join('\n')}`;
@@ -66,7 +79,13 @@ function readOptions(words: string[]): Options | undefined {
     if (!(seconds > 0) || !(rounds >= 1)) throw new Error('--seconds and --rounds must be above 0.');
     if (values.help) return undefined;
     const chosen = SCENARIOS.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
-    return { scenarios: chosen, seconds, rounds: Math.floor(rounds), links: readCount(values.links), json: values.json };
+    return {
+      scenarios: chosen,
+      seconds,
+      rounds: Math.floor(rounds),
+      links: readCount(values.links),
+      json: values.json,
+    };
   } catch (error) {
     say(error instanceof Error ? error.message : String(error));
     return undefined;

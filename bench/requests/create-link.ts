@@ -3,5 +3,11 @@ import { httpText } from '../http-text.ts';
 
 export function createRequests({ key }: { key: string }): (i: number) => string {
   const headers = { authorization: `Bearer ${key}` };
-  return (i) => httpText({ method: 'POST', path: '/api/links', headers, body: { url: `https://shop.example/products/${i}?utm_source=mail` } });
+  return (i) =>
+    httpText({
+      method: 'POST',
+      path: '/api/links',
+      headers,
+      body: { url: `https://shop.example/products/${i}?utm_source=mail` },
+    });
 }

@@ -8,6 +8,8 @@ export interface KnownLink {
 
 export function createRequests({ key, links }: { key: string; links: KnownLink[] }): (i: number) => string {
   const headers = { authorization: `Bearer ${key}` };
-  const texts = links.map((link) => httpText({ method: 'GET', path: `/api/links/info?${new URLSearchParams({ ...link })}`, headers }));
+  const texts = links.map((link) =>
+    httpText({ method: 'GET', path: `/api/links/info?${new URLSearchParams({ ...link })}`, headers }),
+  );
   return (i) => texts[i % texts.length] as string;
 }

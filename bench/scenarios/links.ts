@@ -22,10 +22,27 @@ export const links: Scenario = {
   async run({ seconds, rounds }) {
     const [server, echo] = [await startLinktrail(), await startBaseline('echo')];
     try {
-      const baseline = { requests: new URL('../requests/echo.ts', import.meta.url), port: echo.port, seconds };
-      const measure = async ({ what, module, atLeast, links = 1, connections = 64, data }: Measure): Promise<Line> => {
+      const baseline = {
+        requests: new URL('../requests/echo.ts', import.meta.url),
+        port: echo.port,
+        seconds,
+      };
+      const measure = async ({
+        what,
+        module,
+        atLeast,
+        links = 1,
+        connections = 64,
+        data,
+      }: Measure): Promise<Line> => {
         const requests = new URL(`../requests/${module}.ts`, import.meta.url);
-        const ours = { requests, data: { key: server.key, ...data }, port: server.port, seconds, connections };
+        const ours = {
+          requests,
+          data: { key: server.key, ...data },
+          port: server.port,
+          seconds,
+          connections,
+        };
         const result = await compareLoads(ours, baseline, rounds);
         return {
           name: this.name,
@@ -42,7 +59,13 @@ export const links: Scenario = {
       const known = await createSome(server);
       return [
         await measure({ what: 'create a link', module: 'create-link', atLeast: 0.1 }),
-        await measure({ what: `create ${BULK} links, in links`, module: 'create-links', atLeast: 0.4, links: BULK, connections: 8 }),
+        await measure({
+          what: `create ${BULK} links, in links`,
+          module: 'create-links',
+          atLeast: 0.4,
+          links: BULK,
+          connections: 8,
+        }),
         await measure({ what: 'look up a link', module: 'link-info', atLeast: 0.2, data: { links: known } }),
       ];
     } finally {
@@ -58,5 +81,8 @@ async function createSome({ port, key }: Linktrail): Promise<{ domain: string; k
     body: JSON.stringify(Array.from({ length: BULK }, (_, i) => ({ url: `https://shop.example/${i}` }))),
   });
   if (answer.status !== 200) throw new Error(`no links to look up: ${await answer.text()}`);
-  return ((await answer.json()) as { domain: string; key: string }[]).map((link) => ({ domain: link.domain, key: link.key }));
+  return ((await answer.json()) as { domain: string; key: string }[]).map((link) => ({
+    domain: link.domain,
+    key: link.key,
+  }));
 }

@@ -26,7 +26,12 @@ type Question = (lists: ReturnType<typeof createLinkListStore>, total: number) =
 const scope: LinkFilter = { workspaceId: BIG, folderId: null, showArchived: false };
 const all: LinkFilter = { workspaceId: BIG, showArchived: false };
 
-function list(filter: LinkFilter, sortBy: LinkSort = 'createdAt', page = 1, sortOrder: 'asc' | 'desc' = 'desc'): Question {
+function list(
+  filter: LinkFilter,
+  sortBy: LinkSort = 'createdAt',
+  page = 1,
+  sortOrder: 'asc' | 'desc' = 'desc',
+): Question {
   return (lists) => lists.list(filter, { sortBy, sortOrder, page, pageSize: 100 });
 }
 const count =
@@ -45,7 +50,13 @@ const QUESTIONS: Record<string, Question> = {
   'list, by sale amount': list(scope, 'saleAmount'),
   'list, by last click': list(scope, 'lastClicked'),
   'list, cursor': (lists, total) =>
-    lists.list(scope, { sortBy: 'createdAt', sortOrder: 'desc', page: 1, pageSize: 100, startingAfter: `link_b${String(Math.floor(total / 2)).padStart(24, '0')}` }),
+    lists.list(scope, {
+      sortBy: 'createdAt',
+      sortOrder: 'desc',
+      page: 1,
+      pageSize: 100,
+      startingAfter: `link_b${String(Math.floor(total / 2)).padStart(24, '0')}`,
+    }),
   'list, domain (2/3)': list({ ...all, domain: 'a.example' }),
   'list, domain (2/3), by clicks': list({ ...all, domain: 'a.example' }, 'clicks'),
   'list, domain (1%), by clicks': list({ ...all, domain: 'rare.example' }, 'clicks'),
@@ -93,7 +104,11 @@ export const million: Scenario = {
 
 async function onSqlite(context: ScenarioContext): Promise<Line[]> {
   const folder = await mkdtemp(join(tmpdir(), 'linktrail-bench-'));
-  const db = await openDatabase({ url: join(folder, 'linktrail.db'), log: silentLog, sqlite: { sync: 'normal' } });
+  const db = await openDatabase({
+    url: join(folder, 'linktrail.db'),
+    log: silentLog,
+    sqlite: { sync: 'normal' },
+  });
   try {
     return await measureGrowth(db, context);
   } finally {
@@ -121,7 +136,10 @@ async function onPostgres(url: string, context: ScenarioContext): Promise<Line[]
   }
 }
 
-async function measureGrowth(db: Database, { links: largest = 100_000, progress }: ScenarioContext): Promise<Line[]> {
+async function measureGrowth(
+  db: Database,
+  { links: largest = 100_000, progress }: ScenarioContext,
+): Promise<Line[]> {
   await migrate(db, { clock: systemClock });
   await addWorkspaces(db);
   const search = createLinkSearchStore(db);
@@ -134,20 +152,35 @@ async function measureGrowth(db: Database, { links: largest = 100_000, progress 
     await addBigLinks(db, filled, size);
     const insertedMs = performance.now();
     await search.index(new AbortController().signal);
-    if (db.engine === 'postgres') await sql.raw('vacuum analyze link, link_tag, link_count').execute(db.query);
-    progress(`${db.engine}: ${size} links; ${rate(size - filled, insertedMs - startMs)} inserted, ${rate(size - filled, performance.now() - insertedMs)} indexed`);
+    if (db.engine === 'postgres')
+      await sql.raw('vacuum analyze link, link_tag, link_count').execute(db.query);
+    progress(
+      `${db.engine}: ${size} links; ${rate(size - filled, insertedMs - startMs)} inserted, ${rate(size - filled, performance.now() - insertedMs)} indexed`,
+    );
     filled = size;
     const found = new Map<string, number>();
-    for (const [name, ask] of Object.entries(QUESTIONS)) found.set(name, await medianMs(() => ask(lists, size)));
+    for (const [name, ask] of Object.entries(QUESTIONS))
+      found.set(name, await medianMs(() => ask(lists, size)));
     medians.push(found);
   }
-  return Object.keys(QUESTIONS).map((name) => toLine(db.engine, name, medians.map((found) => found.get(name) as number)));
+  return Object.keys(QUESTIONS).map((name) =>
+    toLine(
+      db.engine,
+      name,
+      medians.map((found) => found.get(name) as number),
+    ),
+  );
 }
 
 function toLine(engine: string, name: string, growth: readonly number[]): Line {
   const ours = growth.at(-1) as number;
   const before = growth.at(-2);
-  const line: Line = { name: engine, what: `${name} (${growth.map((ms) => ms.toFixed(1)).join(' → ')} ms)`, ours, unit: 'ms' };
+  const line: Line = {
+    name: engine,
+    what: `${name} (${growth.map((ms) => ms.toFixed(1)).join(' → ')} ms)`,
+    ours,
+    unit: 'ms',
+  };
   return before === undefined ? line : { ...line, baseline: before, ratio: ours / before };
 }
 

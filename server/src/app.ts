@@ -48,6 +48,7 @@ import { createLinkListStore } from './links/link-list.store.ts';
 import { createLinkSearchStore } from './links/link-search.store.ts';
 import { createLinkLists } from './links/link-lists.ts';
 import { createLinks } from './links/links.ts';
+import { createShortUrlLookup } from './links/short-url.ts';
 import { createTestEnd } from './links/test-end.ts';
 import { allOperations, type Services } from './operations.ts';
 import { createQrCodes } from './qr/qr-codes.ts';
@@ -224,7 +225,7 @@ function createServices({ config, db, clock, ids, tokenStore }: ServiceParts): S
   const linkSearch = createLinkSearchStore(db);
   const linkLists = createLinkLists({ store: createLinkListStore(db, linkStore, linkSearch), ...rules });
   const guardedFetch = createGuardedFetch({ allowPrivate: config.allowPrivate });
-  const findLinkByShortUrl = async () => undefined;
+  const findLinkByShortUrl = createShortUrlLookup({ store: linkStore, domains, workspaces });
   const qrCodes = createQrCodes({ findLinkByShortUrl, files, fetch: guardedFetch, clock });
   return { clock, users, tokens, workspaces, files, domains, tags, folders, links, linkLists, linkSearch, testEnd, qrCodes, guardedFetch };
 }

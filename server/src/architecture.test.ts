@@ -74,7 +74,17 @@ const DIRECTIONS: Direction[] = [
     from: `${name}/*`,
     to: [...FEATURE_BASE, ...ALL_FEATURES.slice(0, i)],
   })),
-  { from: 'redirect/*', to: ['kernel/*', 'events/*', 'links/link.ts', 'links/link-snapshot.ts'] },
+  {
+    from: 'redirect/*',
+    to: [
+      'kernel/*',
+      'events/*',
+      'links/link.ts',
+      'links/link-key.ts',
+      'links/link-snapshot.ts',
+      'links/visit-link.ts',
+    ],
+  },
   { from: 'config.ts', to: ['kernel/*', 'http/host.ts', 'http/peer.ts'] },
   { from: 'launcher.ts', to: [] },
   {
@@ -83,6 +93,11 @@ const DIRECTIONS: Direction[] = [
     typesTo: ALL_FEATURES,
   },
   { from: 'app.ts', to: ['*'] },
+  {
+    from: 'visits.ts',
+    to: ['kernel/*', 'events/*', 'http/host.ts', 'links/*', 'redirect/*'],
+    typesTo: ['config.ts', 'db/*', 'domains/*', 'http/*'],
+  },
   { from: 'first-workspace.ts', to: ['kernel/*'], typesTo: ['config.ts', 'operations.ts', 'workspaces/*'] },
   { from: 'serve.ts', to: [...STARTING, 'kernel/*'] },
   { from: 'main.ts', to: [...STARTING, 'kernel/*'] },

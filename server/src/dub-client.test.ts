@@ -151,6 +151,206 @@ const DOMAINS: Step[] = [
   ],
 ];
 
+/** Every field a link can be made with, as the client names them. */
+const FULL_LINK = {
+  url: 'https://shop.example/sale',
+  key: 'Spring',
+  externalId: 'ext_42',
+  tenantId: 'tenant',
+  trackConversion: true,
+  archived: false,
+  publicStats: true,
+  tagNames: ['promo'],
+  comments: 'Notes',
+  expiresAt: 'in 3 days',
+  expiredUrl: 'https://shop.example/over',
+  password: 'open sesame',
+  proxy: true,
+  title: 'Title',
+  description: 'Description',
+  image: 'https://images.example.com/1.png',
+  video: 'https://images.example.com/1.mp4',
+  rewrite: true,
+  ios: 'https://apps.example/ios',
+  android: 'https://apps.example/android',
+  geo: { DE: 'https://shop.example/de' },
+  doIndex: true,
+  utmSource: 'mail',
+  utmMedium: 'medium',
+  utmCampaign: 'campaign',
+  utmTerm: 'term',
+  utmContent: 'content',
+  ref: 'ref',
+  testVariants: [
+    { url: 'https://a.example/', percentage: 40 },
+    { url: 'https://b.example/', percentage: 60 },
+  ],
+  testStartedAt: '2027-01-15T10:00:00Z',
+  testCompletedAt: 'in 7 days',
+};
+
+const LINKS: Step[] = [
+  [
+    'creates a link with every field and gets it in every way',
+    async ({ dub, workspace }) => {
+      const { slug } = await dub.domains.create({ slug: newDomain() });
+      const tag = await dub.tags.create({ name: 'Promo', color: 'blue' });
+      const folder = await dub.folders.create({ name: 'Campaign' });
+      const { tagNames: _, ref, ...fields } = FULL_LINK;
+      const link = await dub.links.create({ ...FULL_LINK, domain: slug, folderId: folder.id });
+      const campaign =
+        'utm_source=mail&utm_medium=medium&utm_campaign=campaign&utm_term=term&utm_content=content';
+      assert.partialDeepStrictEqual(link, {
+        ...fields,
+        domain: slug,
+        folderId: folder.id,
+        url: `${FULL_LINK.url}?${campaign}&ref=${ref}`,
+        externalId: '42',
+        expiresAt: '2027-01-18T10:00:00.000Z',
+        testStartedAt: '2027-01-15T10:00:00.000Z',
+        testCompletedAt: '2027-01-22T10:00:00.000Z',
+        shortLink: `https://${slug}/Spring`,
+        tags: [tag],
+        tagId: tag.id,
+        workspaceId: workspace.id,
+        userId: workspace.ownerId,
+        clicks: 0,
+        lastClicked: null,
+        disabledAt: null,
+      });
+      assert.deepEqual(await dub.links.get({ linkId: link.id }), link);
+      assert.deepEqual(await dub.links.get({ externalId: 'ext_42' }), link);
+      assert.deepEqual(await dub.links.get({ domain: slug, key: 'spring' }), link);
+      assert.equal((await dub.links.get({ domain: slug })).key, '_root');
+    },
+  ],
+  [
+    'makes a random key, and takes keyLength and prefix',
+    async ({ dub }) => {
+      assert.match((await dub.links.create({ url: 'a.example' })).key, /^[0-9A-Za-z]{7}$/);
+      assert.match(
+        (await dub.links.create({ url: 'a.example', keyLength: 4, prefix: '/c/' })).key,
+        /^c\/[0-9A-Za-z]{4}$/,
+      );
+    },
+  ],
+  [
+    'updates, upserts and deletes a link',
+    async ({ dub }) => {
+      const link = await dub.links.create({
+        url: 'https://a.example',
+        externalId: 'mine',
+        utmSource: 'mail',
+        title: 'T',
+      });
+      const updated = await dub.links.update('ext_mine', { url: 'https://b.example', title: null });
+      assert.deepEqual(
+        [updated.id, updated.url, updated.title],
+        [link.id, 'https://b.example/?utm_source=mail', null],
+      );
+      assert.deepEqual(await dub.links.update(link.id, {}), updated);
+      assert.equal((await dub.links.update(link.id, { utmSource: '' })).utmSource, null);
+      const upserted = await dub.links.upsert({ url: 'https://u.example', utmMedium: 'm' });
+      assert.deepEqual(await dub.links.upsert({ url: 'https://u.example', utmMedium: 'm' }), upserted);
+      assert.deepEqual(await dub.links.delete('ext_mine'), { id: link.id });
+    },
+  ],
+  [
+    'creates, updates and deletes many links at once',
+    async ({ dub }) => {
+      const made = await dub.links.createMany([
+        { url: 'https://a.example', externalId: 'a' },
+        { url: 'b.example' },
+      ]);
+      const ids = made.map((item) => ('id' in item ? item.id : ''));
+      const mixed = await dub.links.createMany([{ url: 'nope' }, { url: 'https://c.example' }]);
+      assert.ok(mixed[0] && 'id' in mixed[0]);
+      assert.ok(mixed[1] && 'code' in mixed[1] && mixed[1].code === 'unprocessable_entity');
+      const updated = await dub.links.updateMany({ linkIds: ids, data: { title: 'All', utmSource: 's' } });
+      assert.deepEqual(
+        updated.map((link) => [link.id, link.title, link.utmSource]),
+        ids.map((id) => [id, 'All', 's']),
+      );
+      assert.equal(
+        (await dub.links.updateMany({ externalIds: ['ext_a'], data: { archived: true } }))[0]?.archived,
+        true,
+      );
+      assert.deepEqual(await dub.links.updateMany({ data: {} }), []);
+      assert.deepEqual(await dub.links.deleteMany({ linkIds: [ids[1] as string, 'ext_a', 'link_x'] }), {
+        deletedCount: 2,
+      });
+    },
+  ],
+  [
+    'lists and counts links with every argument, page by page',
+    async ({ dub, workspace }) => {
+      const { slug } = await dub.domains.create({ slug: newDomain() });
+      const tag = await dub.tags.create({ name: 'Listed' });
+      const folder = await dub.folders.create({ name: 'Listed' });
+      for (const key of ['l1', 'l2', 'l3'])
+        await dub.links.create({ url: 'https://list.example', domain: slug, key });
+      await dub.links.create({
+        url: 'x.example',
+        key: 'in-it',
+        tagIds: [tag.id],
+        folderId: folder.id,
+        tenantId: 't',
+        domain: slug,
+      });
+      await dub.links.create({ url: 'y.example', key: 'old', archived: true, domain: slug });
+      type Query = Parameters<typeof dub.links.list>[0];
+      const keys = async (query: Query) => {
+        const found: string[] = [];
+        for await (const page of await dub.links.list(query))
+          found.push(...page.result.map((link) => link.key));
+        return found.filter((key) => key !== '_root').sort();
+      };
+      for (const [query, expected] of [
+        [undefined, ['l1', 'l2', 'l3']],
+        [{ pageSize: 2 }, ['l1', 'l2', 'l3']],
+        [{ search: 'LIST.example' }, ['l1', 'l2', 'l3']],
+        [{ domain: slug }, ['in-it', 'l1', 'l2', 'l3']],
+        [{ tagIds: [tag.id, 'tag_x'] }, ['in-it']],
+        [{ tagNames: ['listed', 'none'] }, ['in-it']],
+        [{ folderId: folder.id }, ['in-it']],
+        [{ tenantId: 't' }, ['in-it']],
+        [{ userId: workspace.ownerId }, ['l1', 'l2', 'l3']],
+        [{ showArchived: true }, ['l1', 'l2', 'l3', 'old']],
+        [{ withTags: true, folderId: folder.id }, ['in-it']],
+      ] as [Query, string[]][]) {
+        assert.deepEqual(await keys(query), expected, JSON.stringify(query));
+      }
+      const newest = (await dub.links.list({ pageSize: 1 })).result[0];
+      assert.equal((await dub.links.list({ startingAfter: newest?.id, pageSize: 1 })).result.length, 1);
+      assert.equal((await dub.links.list({ endingBefore: newest?.id })).result.length, 0);
+      assert.equal(await dub.links.count(), 4);
+      assert.equal(await dub.links.count({ domain: slug, tagIds: [tag.id] }), 1);
+    },
+  ],
+  [
+    'gets its own error classes for refusals of links',
+    async ({ dub, t }) => {
+      const link = await dub.links.create({
+        url: 'https://a.example',
+        domain: (await dub.domains.create({ slug: newDomain() })).slug,
+        key: 'taken',
+      });
+      await assert.rejects(dub.links.create({ url: 'https://a.example', key: 'TAKEN' }), errors.Conflict);
+      await assert.rejects(dub.links.create({ url: 'nope' }), errors.UnprocessableEntity);
+      await assert.rejects(dub.links.create({ url: '' }), errors.BadRequest);
+      await assert.rejects(dub.links.create(), errors.BadRequest);
+      await assert.rejects(dub.links.get({ linkId: 'link_x' }), errors.NotFound);
+      await assert.rejects(dub.links.get({}), errors.BadRequest);
+      await assert.rejects(clientOf((await t.workspace()).key).links.delete(link.id), errors.Forbidden);
+      await assert.rejects(
+        clientOf((await t.workspace('free')).key).links.create({ url: 'a.example', password: 'x' }),
+        errors.Forbidden,
+      );
+      await assert.rejects(dub.links.createMany([]), errors.UnprocessableEntity);
+    },
+  ],
+];
+
 const REFUSALS: Step[] = [
   [
     'gets its own error classes for what every operation can answer',
@@ -186,6 +386,7 @@ const AREAS: Readonly<Record<string, readonly Step[]>> = {
   tags: TAGS,
   folders: FOLDERS,
   domains: DOMAINS,
+  links: LINKS,
   refusals: REFUSALS,
 };
 

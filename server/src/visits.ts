@@ -69,7 +69,9 @@ export async function openVisits(parts: VisitsParts): Promise<Visits> {
     window,
     record: (click) => journal.append(encoder.click(click)),
     clickIds: createClickIds(clock),
-    countries: createCountries({ onError: (error) => log.error({ err: error }, 'No countries: the file cannot be read') }),
+    countries: createCountries({
+      onError: (error) => log.error({ err: error }, 'No countries: the file cannot be read'),
+    }),
     clock,
     chance,
     defaultDomain: config.defaultDomain,
@@ -122,12 +124,27 @@ function journalHealth(journal: FileJournal): HealthPart {
 
 function watchVisits(metrics: Metrics, journal: FileJournal, snapshot: LinkSnapshot) {
   const visit = metrics.counts('linktrail_visits_total', 'Visits by what they got.', 'outcome', OUTCOMES);
-  const counted = metrics.counts('linktrail_clicks_total', 'Visits that reached their destination, by how they count.', 'counted', COUNTED);
+  const counted = metrics.counts(
+    'linktrail_clicks_total',
+    'Visits that reached their destination, by how they count.',
+    'counted',
+    COUNTED,
+  );
   metrics.gauge('linktrail_snapshot_links', 'Links in memory.', () => snapshot.stats().links);
-  metrics.gauge('linktrail_snapshot_hits', 'Links found in memory since the start.', () => snapshot.stats().hits);
+  metrics.gauge(
+    'linktrail_snapshot_hits',
+    'Links found in memory since the start.',
+    () => snapshot.stats().hits,
+  );
   metrics.gauge('linktrail_snapshot_misses', 'Links loaded since the start.', () => snapshot.stats().misses);
-  metrics.gauge('linktrail_journal_failing', '1 while the journal cannot be written or synced.', () => (journal.state().failing ? 1 : 0));
-  metrics.gauge('linktrail_journal_lost', 'Clicks that could not be written since the start.', () => journal.state().lostRecords);
+  metrics.gauge('linktrail_journal_failing', '1 while the journal cannot be written or synced.', () =>
+    journal.state().failing ? 1 : 0,
+  );
+  metrics.gauge(
+    'linktrail_journal_lost',
+    'Clicks that could not be written since the start.',
+    () => journal.state().lostRecords,
+  );
   metrics.gauge('linktrail_journal_bytes', 'Bytes in the journal.', () => journal.state().bytes);
   return { onVisit: visit, onCounted: counted };
 }

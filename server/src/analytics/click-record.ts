@@ -20,7 +20,6 @@ export interface ClickRecord {
   utmContent: string;
   /** Empty where it may not be kept. */
   ip: string;
-  identityHash: string;
   /** AF AN AS EU NA OC SA, or empty. */
   continent: string;
   /** Two letters, or `Unknown`, as all that follow. */
@@ -28,8 +27,6 @@ export interface ClickRecord {
   /** The part after the hyphen of an ISO 3166-2 code. */
   region: string;
   city: string;
-  latitude: string;
-  longitude: string;
   device: string;
   browser: string;
   browserVersion: string;
@@ -72,13 +69,10 @@ export const CLICK_COLUMNS: readonly ClickColumn[] = [
   text('utm_term', 'utmTerm'),
   text('utm_content', 'utmContent'),
   text('ip', 'ip'),
-  text('identity_hash', 'identityHash'),
   text('continent', 'continent'),
   text('country', 'country'),
   text('region', 'region'),
   text('city', 'city'),
-  text('latitude', 'latitude'),
-  text('longitude', 'longitude'),
   text('device', 'device'),
   text('browser', 'browser'),
   text('browser_version', 'browserVersion'),

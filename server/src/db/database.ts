@@ -55,6 +55,8 @@ export interface Database {
   readonly engine: Engine['name'];
   /** Inside write() (anywhere down the async call chain) it is that transaction; elsewhere it sees the last committed state. */
   readonly query: Queries;
+  /** Whether the code that asks runs inside write(). */
+  readonly inTransaction: boolean;
   /** Runs work in one transaction; inside another write() it joins it. May run work again after a deadlock. */
   write<T>(work: (trx: Queries) => Promise<T>, options?: WriteOptions): Promise<T>;
   /** Runs the callback once the present transaction is committed, before write() resolves; never after a rollback. */
@@ -169,6 +171,9 @@ export function createDatabase(engine: Engine): Database {
     engine: engine.name,
     get query() {
       return current()?.trx ?? plain;
+    },
+    get inTransaction() {
+      return current() !== undefined;
     },
     write,
     afterCommit(callback) {

@@ -603,8 +603,8 @@ eachDatabase('every table', (databases) => {
       databases.engine === 'sqlite'
         ? await sql<{
             place: string;
-          }>`select t.name || '.' || c.name as place from sqlite_master t, pragma_table_xinfo(t.name) c
-            where t.type = 'table' and t.name not like 'sqlite_%'`.execute(db.query)
+          }>`select t.name || '.' || c.name as place from pragma_table_list t, pragma_table_xinfo(t.name) c
+            where t.type = 'table' and t.schema = 'main' and t.name not like 'sqlite_%'`.execute(db.query)
         : await sql<{
             place: string;
           }>`select table_name || '.' || column_name as place from information_schema.columns
@@ -622,9 +622,5 @@ eachDatabase('every table', (databases) => {
 });
 
 function isLeftOut(place: string): boolean {
-  const [table = ''] = place.split('.');
-  return (
-    Object.keys(LEFT_OUT).some((name) => table === name || table.startsWith(`${name}_`)) ||
-    place in LEFT_OUT_COLUMNS
-  );
+  return (place.split('.')[0] as string) in LEFT_OUT || place in LEFT_OUT_COLUMNS;
 }

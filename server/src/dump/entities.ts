@@ -24,8 +24,8 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
   idempotency: 'answers kept for repeats of requests to this instance',
   cleanup: 'work under way: what it is about to remove is left out of the dump',
   link_count: 'kept by the database itself as links come in',
-  link_search: 'an index of the text of links, made anew as they come in',
   link_search_queue: 'work under way: what the index has still to take in',
+  sink_offset: 'how far this instance has come with its own journal',
   import_progress: 'how far imports into this instance have come',
 };
 

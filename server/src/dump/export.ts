@@ -7,6 +7,7 @@ import type { Ids } from '../kernel/ids.ts';
 import type { Entity, Reference, Scope } from './entity.ts';
 import { fileName } from './field.ts';
 import type { DumpFiles } from './file-entity.ts';
+import { readAhead } from './read-ahead.ts';
 import type { Row } from './record.ts';
 
 export const HEADER_TYPE = 'linktrail';
@@ -56,7 +57,7 @@ export function createExport(parts: ExportParts) {
     const total = await countAll(parts.entities, scope);
     let done = 0;
     for (const entity of parts.entities) {
-      for await (const rows of pages(entity, scope)) {
+      for await (const rows of readAhead(pages(entity, scope))) {
         signal.throwIfAborted();
         await output.rows(entity, rows);
         done += rows.length;

@@ -9,6 +9,7 @@ import { valuesOf } from './export.ts';
 import { fileName } from './field.ts';
 import type { DumpFiles } from './file-entity.ts';
 import type { ProgressStore } from './progress.store.ts';
+import { readAhead } from './read-ahead.ts';
 import { type DraftItem, describeProblem, type Problem, RejectedLines, type Row } from './record.ts';
 
 /** One record as it comes in; its values are not looked at yet. */
@@ -117,8 +118,7 @@ export function createImport(parts: ImportParts) {
       return numbers;
     }
 
-    async function take(batch: Batch): Promise<void> {
-      const { items: all, problems } = prepare(batch.lines, byName);
+    async function take({ batch, items: all, problems }: PreparedBatch): Promise<void> {
       if (problems.length > 0) await pass(problems, batch);
       for (let items = all; ; ) {
         try {
@@ -132,9 +132,10 @@ export function createImport(parts: ImportParts) {
     }
 
     try {
-      for await (const batch of source.batches(before)) {
+      for await (const prepared of readAhead(prepare(source.batches(before), byName))) {
+        const { batch } = prepared;
         signal.throwIfAborted();
-        await take(batch);
+        await take(prepared);
         total.lines += batch.lines.length;
         await progress({ done: batch.lines.at(-1)?.number ?? total.lines, unit: 'lines' });
       }
@@ -165,26 +166,40 @@ function addTally(total: Tally, more: Tally): void {
   for (const [name, count] of Object.entries(more.unchanged)) add(total.unchanged, name, count);
 }
 
-function prepare(lines: readonly InputLine[], byName: ReadonlyMap<string, Entity>) {
-  const items: Prepared[] = [];
-  const problems: Problem[] = [];
-  for (const { number: line, type, values, problem } of lines) {
-    const entity = byName.get(type);
-    if (problem !== undefined || !entity) {
-      const known = [...byName.keys()].join(', ');
-      problems.push({
-        line,
-        type,
-        field: problem ? '' : 'type',
-        reason: problem ?? `must be one of ${known}`,
-      });
-      continue;
+interface PreparedBatch {
+  readonly batch: Batch;
+  readonly items: Prepared[];
+  readonly problems: readonly Problem[];
+}
+
+async function* prepare(
+  batches: AsyncIterable<Batch>,
+  byName: ReadonlyMap<string, Entity>,
+): AsyncGenerator<PreparedBatch> {
+  for await (const batch of batches) {
+    const items: Prepared[] = [];
+    const problems: Problem[] = [];
+    for (const line of batch.lines) {
+      const item = readItem(line, byName);
+      if ('row' in item) items.push(item);
+      else problems.push(item);
     }
-    const result = entity.schema.safeParse(values);
-    if (result.success) items.push({ line, entity, row: result.data });
-    else problems.push({ line, type, ...firstIssue(result.error.issues) });
+    yield { batch, items, problems };
   }
-  return { items, problems };
+}
+
+function readItem(
+  { number: line, type, values, problem }: InputLine,
+  byName: ReadonlyMap<string, Entity>,
+): Prepared | Problem {
+  if (problem !== undefined) return { line, type, field: '', reason: problem };
+  const entity = byName.get(type);
+  if (!entity)
+    return { line, type, field: 'type', reason: `must be one of ${[...byName.keys()].join(', ')}` };
+  const result = entity.schema.safeParse(values);
+  return result.success
+    ? { line, entity, row: result.data }
+    : { line, type, ...firstIssue(result.error.issues) };
 }
 
 interface Issue {
@@ -196,7 +211,9 @@ interface Issue {
 
 function firstIssue(issues: readonly Issue[]): { field: string; reason: string } {
   const { code, path, message, keys } = issues[0] as Issue;
-  if (code === 'unrecognized_keys') return { field: keys?.[0] ?? '', reason: 'is not a field of this type' };
+  if (code === 'unrecognized_keys') {
+    return { field: [...path.map(String), keys?.[0]].join('.'), reason: 'is not a field of this type' };
+  }
   const reason = /received undefined$/.test(message) ? 'is missing' : message.replace('Invalid input: ', '');
   return { field: path.map(String).join('.'), reason };
 }

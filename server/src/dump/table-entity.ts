@@ -56,20 +56,21 @@ export interface UniqueRule {
 
 export function tableEntity({ db, clock }: { db: Database; clock: Clock }, spec: TableSpec): Entity {
   const shape = shapeOf(spec);
+  const layout = layoutOf(spec);
   const store = createTableStore(db, shape);
   const list = spec.list && createListStore(db, spec.list);
   const references = referencesOf(spec);
   const withLists = (rows: Row[]) => attachLists(spec, list, rows);
-  const write = createWriter({ clock, spec, store, list, columns: shape.columns });
+  const write = createWriter({ clock, spec, layout, store, list, columns: shape.columns });
 
   return {
     name: spec.name,
     tables: [spec.table, ...(spec.list ? [spec.list.table] : [])],
     columns: [...shape.columns.map((column) => `${spec.table}.${column}`), ...listColumns(spec)],
-    schema: schemaOf(spec),
+    schema: schemaOf(spec, layout),
     references,
     imageColumns: (spec.imageFields ?? []).map((field) => columnOf(spec, field)),
-    present: (row) => present(spec, row),
+    present: (row) => present(layout, row),
     list: async ({ workspaceId }, after, limit) => withLists(await store.list(workspaceId, after, limit)),
     count: ({ workspaceId }) => store.count(workspaceId),
     find: async (column, values) => withLists(await store.find(column, values)),
@@ -113,24 +114,31 @@ function referencesOf(spec: TableSpec): Reference[] {
   }));
 }
 
-function schemaOf(spec: TableSpec): z.ZodType<DraftRow> {
-  const { fields } = spec;
-  const shape = Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, field.schema]));
-  const names = Object.keys(fields).map(
-    (name) => [name, name === spec.list?.field ? name : columnOf(spec, name)] as const,
-  );
-  const schema = z
-    .strictObject(shape)
-    .transform(
-      (values): DraftRow => Object.fromEntries(names.map(([name, column]) => [column, values[name]])),
-    );
+/** Where each field is in a row. */
+type Layout = readonly { readonly name: string; readonly column: string; readonly field: Field }[];
+
+function layoutOf(spec: TableSpec): Layout {
+  return Object.entries(spec.fields).map(([name, field]) => ({
+    name,
+    column: name === spec.list?.field ? name : columnOf(spec, name),
+    field,
+  }));
+}
+
+function schemaOf(spec: TableSpec, layout: Layout): z.ZodType<DraftRow> {
+  const shape = Object.fromEntries(layout.map(({ name, field }) => [name, field.schema]));
+  const schema = z.strictObject(shape).transform((values): DraftRow => {
+    const row: DraftRow = {};
+    for (const { name, column } of layout) row[column] = values[name];
+    return row;
+  });
   return spec.check?.(schema) ?? schema;
 }
 
-function present(spec: TableSpec, row: Row): Record<string, unknown> {
+function present(layout: Layout, row: Row): Record<string, unknown> {
   const line: Record<string, unknown> = {};
-  for (const [name, field] of Object.entries(spec.fields)) {
-    const value = row[name === spec.list?.field ? name : columnOf(spec, name)];
+  for (const { name, column, field } of layout) {
+    const value = row[column];
     const shown = Array.isArray(value) ? value : field.show(value as string);
     if (shown !== null && !(Array.isArray(shown) && shown.length === 0)) line[name] = shown;
   }
@@ -147,6 +155,7 @@ async function attachLists(spec: TableSpec, list: ListStore | undefined, rows: R
 interface WriterParts {
   readonly clock: Clock;
   readonly spec: TableSpec;
+  readonly layout: Layout;
   readonly store: TableStore;
   readonly list: ListStore | undefined;
   readonly columns: readonly string[];
@@ -156,6 +165,7 @@ function createWriter(parts: WriterParts): Entity['write'] {
   const { spec, store, clock, columns } = parts;
   const compared = spec.list ? [...columns, spec.list.field] : columns;
   const keyOf = keyReader(spec);
+  const gaps = parts.layout.filter(({ field }) => field.fallback !== undefined);
 
   return async (all, tell): Promise<WriteResult> => {
     const items = [...new Map(all.map((item) => [keyOf(item.row), item])).values()];
@@ -169,7 +179,7 @@ function createWriter(parts: WriterParts): Entity['write'] {
     );
     const existing = new Map(rows.map((row) => [keyOf(row), row]));
     reject(spec, ownershipProblems(spec, items, existing, keyOf));
-    for (const { row } of items) fillGaps(spec, row, existing.get(keyOf(row)), clock.now());
+    for (const { row } of items) fillGaps(gaps, row, existing.get(keyOf(row)), clock.now());
     await spec.derive?.(items);
 
     const drafts = items.map(({ row }) => row);
@@ -212,9 +222,8 @@ export function reject(spec: Pick<TableSpec, 'name'>, conflicts: readonly Confli
   throw new RejectedLines(conflicts.map((conflict): Problem => ({ ...conflict, type: spec.name })));
 }
 
-function fillGaps(spec: TableSpec, row: DraftRow, before: Row | undefined, nowMs: number): void {
-  for (const [name, field] of Object.entries(spec.fields)) {
-    const column = columnOf(spec, name);
+function fillGaps(layout: Layout, row: DraftRow, before: Row | undefined, nowMs: number): void {
+  for (const { column, field } of layout) {
     if (field.fallback && row[column] === undefined) row[column] = before?.[column] ?? field.fallback(nowMs);
   }
 }

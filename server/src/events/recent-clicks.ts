@@ -1,5 +1,5 @@
 // The clicks that the newest part of a journal holds, oldest first: for what is rebuilt at a start.
-import { decodeEvent, type Click } from './event.ts';
+import { type Click, decodeEvent } from './event.ts';
 import { createFileReader } from './file-reader.ts';
 import type { Position } from './journal.ts';
 import { HEADER_BYTES } from './segment.ts';

@@ -28,10 +28,13 @@ interface Cidr {
   prefix: number;
 }
 
+const DOT = 46;
+const ZERO = 48;
+
 export const LOOPBACK_PROXIES: readonly string[] = ['127.0.0.0/8', '::1/128'];
 
 export function createPeers(options: { trustedProxies: readonly string[] }): (request: PeerRequest) => Peer {
-  const trusted = blockList(options.trustedProxies.map(parseCidr));
+  const isTrusted = addressTest(options.trustedProxies.map(parseCidr));
   return ({ remoteAddress, encrypted, headers }) => {
     const address = parseAddress(remoteAddress ?? '') ?? '';
     const said = {
@@ -40,7 +43,7 @@ export function createPeers(options: { trustedProxies: readonly string[] }): (re
       host: headerText(headers['x-forwarded-host']),
     };
     const anythingSaid = said.for !== '' || said.proto !== '' || said.host !== '';
-    const believed = anythingSaid && address !== '' && contains(trusted, address);
+    const believed = anythingSaid && address !== '' && isTrusted(address);
     const forwardedSecure = believed && lastValue(said.proto).toLowerCase() === 'https';
     const https = encrypted || forwardedSecure;
     const host = hostText(
@@ -48,7 +51,7 @@ export function createPeers(options: { trustedProxies: readonly string[] }): (re
       https,
     );
     return {
-      ip: believed ? clientAddress(said.for, address, trusted) : address,
+      ip: believed ? clientAddress(said.for, address, isTrusted) : address,
       secure: https || (said.proto === '' && isLoopback(address)),
       host,
       origin: host && `${https ? 'https' : 'http'}://${host}`,
@@ -79,28 +82,53 @@ function isLoopback(address: string): boolean {
   return address === '::1' || address.startsWith('127.');
 }
 
-function blockList(cidrs: Cidr[]): BlockList {
+/** Says whether an address is in one of the blocks. IPv4 is plain arithmetic: every forwarded visit asks twice. */
+function addressTest(cidrs: Cidr[]): (address: string) => boolean {
   const list = new BlockList();
   for (const { address, family, prefix } of cidrs) list.addSubnet(address, prefix, family);
-  return list;
+  const blocks = cidrs
+    .filter(({ family }) => family === 'ipv4')
+    .map(({ address, prefix }) => {
+      const size = 2 ** (32 - prefix);
+      return { size, number: Math.floor(numberOf(address) / size) };
+    });
+  return (address) => {
+    if (!isDotted(address)) return list.check(address, 'ipv6');
+    const value = numberOf(address);
+    return blocks.some(({ size, number }) => Math.floor(value / size) === number);
+  };
 }
 
-function contains(list: BlockList, address: string): boolean {
-  return list.check(address, isIPv4(address) ? 'ipv4' : 'ipv6');
+/** For canonical addresses only. */
+function isDotted(address: string): boolean {
+  return !address.includes(':');
+}
+
+function numberOf(dotted: string): number {
+  let value = 0;
+  let part = 0;
+  for (let i = 0; i < dotted.length; i++) {
+    const code = dotted.charCodeAt(i);
+    if (code === DOT) {
+      value = value * 256 + part;
+      part = 0;
+    } else part = part * 10 + code - ZERO;
+  }
+  return value * 256 + part;
 }
 
 /**
  * The rightmost address that no trusted proxy owns; the leftmost when all are trusted. What cannot be
  * read ends the walk: whatever stands further left was not written by a proxy we know.
  */
-function clientAddress(forwardedFor: string, peer: string, trusted: BlockList): string {
+function clientAddress(forwardedFor: string, peer: string, isTrusted: (address: string) => boolean): string {
   let nearest = peer;
   let end = forwardedFor.length;
   while (end > 0) {
     const start = forwardedFor.lastIndexOf(',', end - 1) + 1;
     const address = parseAddress(withoutPort(forwardedFor.slice(start, end).trim()));
     if (address === undefined) return nearest;
-    if (!contains(trusted, address)) return address;
+    if (!isTrusted(address)) return address;
     nearest = address;
     end = start - 1;
   }

@@ -40,10 +40,10 @@ describe('windows', () => {
   }
 
   test('numbers that an operator set win', () => {
-    const set = actor('pro', { perMinute: 7, analyticsPerSecond: 3 });
+    const set = actor('pro', { requestsPerMinute: 7, analyticsPerSecond: 3 });
     assert.equal(rateWindow(set, 'standard').limit, 7);
     assert.equal(rateWindow(set, 'analytics').limit, 3);
-    assert.equal(rateWindow(actor('pro', { perMinute: 7 }), 'analytics').limit, 2);
+    assert.equal(rateWindow(actor('pro', { requestsPerMinute: 7 }), 'analytics').limit, 2);
   });
 });
 

@@ -18,9 +18,20 @@ interface CountryRecord {
   readonly country?: { readonly iso_code?: string };
 }
 
+/** The records of a file in MaxMind's format, by address. */
+export async function openGeoFile<T>(path: string): Promise<(ip: string) => T | null> {
+  const [{ Reader }, file] = await Promise.all([import('maxmind'), readFile(path)]);
+  const reader = new Reader(file);
+  return (ip) => reader.get(ip) as T | null;
+}
+
+export function ownCountryFile(): string {
+  return fileURLToPath(import.meta.resolve(FILE));
+}
+
 /** `path`: another file of the same form. */
 export function createCountries({
-  path = fileURLToPath(import.meta.resolve(FILE)),
+  path = ownCountryFile(),
   onError,
 }: {
   path?: string;
@@ -32,9 +43,7 @@ export function createCountries({
 
   async function load(): Promise<void> {
     try {
-      const [{ Reader }, file] = await Promise.all([import('maxmind'), readFile(path)]);
-      const reader = new Reader(file);
-      get = (ip) => reader.get(ip) as CountryRecord | null;
+      get = await openGeoFile<CountryRecord>(path);
     } catch (error) {
       get = () => null;
       onError(error);

@@ -1,6 +1,6 @@
 // Identifiers and secrets. Ids are a prefix and 26 characters of Crockford base32 over 48 bits of time
 // and 80 random bits: unique, and in order of creation even when the clock is set back.
-import { createHash, randomBytes, randomInt, timingSafeEqual } from 'node:crypto';
+import { createHash, hash, randomBytes, randomInt, timingSafeEqual } from 'node:crypto';
 import type { Clock } from './clock.ts';
 
 const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
@@ -56,13 +56,18 @@ export function pick<T>(items: readonly T[]): T {
   return items[randomInt(items.length)] as T;
 }
 
+/** 32 bits, for hashes that outsiders must not foresee. */
+export function randomSeed(): number {
+  return randomInt(2 ** 32);
+}
+
 /** From 0 up to 1; for choices that nobody gains from guessing. */
 export function chance(): number {
   return Math.random();
 }
 
 export function sha256Hex(text: string | Uint8Array): string {
-  return createHash('sha256').update(text).digest('hex');
+  return hash('sha256', text, 'hex');
 }
 
 export function sameSecret(a: string, b: string): boolean {

@@ -10,7 +10,12 @@ export interface Metrics {
   /** A value read when the metrics are asked for. */
   readonly gauge: (name: string, help: string, read: () => number) => void;
   /** A counter with one label of a closed set; counting costs no more than an addition. */
-  readonly counts: <T extends string>(name: string, help: string, label: string, values: readonly T[]) => (value: T) => void;
+  readonly counts: <T extends string>(
+    name: string,
+    help: string,
+    label: string,
+    values: readonly T[],
+  ) => (value: T) => void;
   readonly contentType: string;
   text(): Promise<string>;
 }
@@ -53,7 +58,14 @@ export function createMetrics(): Metrics {
     refusedConnection: (reason) => refused.inc({ reason }),
     job: (job, outcome, durationMs) => jobs.observe({ job, outcome }, durationMs / 1000),
     gauge(name, help, read) {
-      new Gauge({ name, help, registers, collect() { this.set(read()); } });
+      new Gauge({
+        name,
+        help,
+        registers,
+        collect() {
+          this.set(read());
+        },
+      });
     },
     counts(name, help, label, values) {
       const totals = new Map(values.map((value) => [value, 0]));

@@ -11,12 +11,15 @@ const seeker = (length = 3, prefix?: string) => ({ domain: DOMAIN, length, prefi
 
 /** Every key of three characters, but for these. */
 function allBut(free: ReadonlySet<string>) {
-  return async (_slug: string, lookupKeys: readonly string[]) => new Set(lookupKeys.filter((key) => !free.has(key)));
+  return async (_slug: string, lookupKeys: readonly string[]) =>
+    new Set(lookupKeys.filter((key) => !free.has(key)));
 }
 
 describe('free random keys', () => {
   test('one of the last free keys of a domain is found', async () => {
-    const free = new Set(Array.from({ length: 460 }, (_, i) => `${LETTERS[i % 36]}${LETTERS[(i * 7) % 36]}${LETTERS[i % 13]}`));
+    const free = new Set(
+      Array.from({ length: 460 }, (_, i) => `${LETTERS[i % 36]}${LETTERS[(i * 7) % 36]}${LETTERS[i % 13]}`),
+    );
     const one = seeker();
     const key = (await findFreeKeys({ takenKeys: allBut(free) }, [one], new Set())).get(one);
     assert.ok(key && free.has(lookupKey(key, DOMAIN)), `${key} of ${free.size} free keys`);
@@ -35,11 +38,17 @@ describe('free random keys', () => {
   });
 
   test('no two seekers get the same key, and none gets a claimed one', async () => {
-    const free = new Set([...LETTERS].flatMap((last) => [...LETTERS].slice(0, 10).map((digit) => `a${digit}${last}`)));
+    const free = new Set(
+      [...LETTERS].flatMap((last) => [...LETTERS].slice(0, 10).map((digit) => `a${digit}${last}`)),
+    );
     const before = [...free].slice(0, 20);
     const claimed = new Set(before.map((key) => `go.acme.example/${key}`));
     // Few enough that can be had for some of the seekers to hit on the same one.
-    const found = await findFreeKeys({ takenKeys: allBut(free) }, Array.from({ length: 50 }, () => seeker()), claimed);
+    const found = await findFreeKeys(
+      { takenKeys: allBut(free) },
+      Array.from({ length: 50 }, () => seeker()),
+      claimed,
+    );
     const keys = [...found.values()].map((key) => lookupKey(key, DOMAIN));
     assert.ok(keys.length > 10, String(keys.length));
     assert.equal(new Set(keys).size, keys.length);

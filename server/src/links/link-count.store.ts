@@ -16,6 +16,9 @@ export interface LinkGroup {
 /** No answer grows without bound; nobody reads more groups than this. */
 export const MAX_GROUPS = 10_000;
 
+/** So many pairs of link and tag are counted by one statement at most. */
+const MAX_COUNTED_PAIRS = 100_000;
+
 interface Counter {
   readonly dimension: string;
   readonly value: string;
@@ -25,11 +28,36 @@ const ALL: Counter = { dimension: 'all', value: '' };
 const DIMENSIONS = { domain: 'domain', tagId: 'tag', userId: 'user' } as const;
 
 export function createLinkCountStore(db: Database) {
+  /** How many links a scope holds; with several tags, an upper bound. */
+  async function size(filter: LinkFilter, scope: Scope): Promise<number> {
+    const { rows } = await sql<{ links: number | null }>`select sum(links) as links from link_count
+      where workspace_id = ${filter.workspaceId} and archived in (${sql.join(archivedValues(filter))})
+      and ${countersOf(scope)}`.execute(db.query);
+    return rows[0]?.links ?? 0;
+  }
+
+  async function asksForTagsOnly(filter: LinkFilter): Promise<boolean> {
+    const { tagIds, domain, userId, tenantId, folderId, readable, search } = filter;
+    const others = [domain, userId, tenantId, folderId, readable, search || undefined];
+    if (!tagIds || others.some((other) => other !== undefined)) return false;
+    return (await size(filter, { by: 'tags', values: tagIds })) <= MAX_COUNTED_PAIRS;
+  }
+
+  /** Links with any of several tags: an index says it without a look at the links. */
+  async function countTagged(filter: LinkFilter): Promise<number> {
+    const own = sql`select id from tag where workspace_id = ${filter.workspaceId} and id in (${sql.join(filter.tagIds as string[])})`;
+    const { rows } = await sql<{ count: number }>`select count(distinct link_id) as count from link_tag
+      where tag_id in (${own}) and archived in (${sql.join(archivedValues(filter))})`.execute(db.query);
+    return rows[0]?.count ?? 0;
+  }
+
   return {
+    size,
+
     /** Undefined when there is no counter for this filter. */
     async count(filter: LinkFilter): Promise<number | undefined> {
       const counter = counterOf(filter);
-      if (!counter) return undefined;
+      if (!counter) return (await asksForTagsOnly(filter)) ? countTagged(filter) : undefined;
       const { rows } = await sql<{ links: number | null }>`select sum(links) as links from link_count
         where ${within(filter)} and ${isCounter(counter)}`.execute(db.query);
       return rows[0]?.links ?? 0;
@@ -43,17 +71,14 @@ export function createLinkCountStore(db: Database) {
         grouping === 'folderId'
           ? [sql.ref('folder_id'), isCounter(counter)]
           : [sql.ref('value'), sql<SqlBool>`dimension = ${DIMENSIONS[grouping]}`];
-      const { rows } = await sql<{ value: string; count: number }>`select ${column} as value, sum(links) as count from link_count
-        where ${within(filter)} and ${condition} group by ${column} order by count desc, value limit ${MAX_GROUPS}`.execute(db.query);
+      const { rows } = await sql<{
+        value: string;
+        count: number;
+      }>`select ${column} as value, sum(links) as count from link_count
+        where ${within(filter)} and ${condition} group by ${column} order by count desc, value limit ${MAX_GROUPS}`.execute(
+        db.query,
+      );
       return rows;
-    },
-
-    /** How many links a scope holds; with several tags, an upper bound. */
-    async size(filter: LinkFilter, scope: Scope): Promise<number> {
-      const { rows } = await sql<{ links: number | null }>`select sum(links) as links from link_count
-        where workspace_id = ${filter.workspaceId} and archived in (${sql.join(archivedValues(filter))})
-        and ${countersOf(scope)}`.execute(db.query);
-      return rows[0]?.links ?? 0;
     },
   };
 }

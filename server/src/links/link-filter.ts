@@ -36,14 +36,16 @@ export function scopesOf(filter: LinkFilter): Scope[] {
   if (filter.domain !== undefined) scopes.push({ by: 'domain', value: filter.domain });
   if (filter.userId !== undefined) scopes.push({ by: 'user', value: filter.userId });
   if (filter.tenantId !== undefined) scopes.push({ by: 'tenant', value: filter.tenantId });
-  if (filter.tagIds && filter.tagIds.length <= MAX_MERGED_TAGS) scopes.push({ by: 'tags', values: [...new Set(filter.tagIds)] });
+  if (filter.tagIds && filter.tagIds.length <= MAX_MERGED_TAGS)
+    scopes.push({ by: 'tags', values: [...new Set(filter.tagIds)] });
   return scopes.length > 0 ? scopes : [{ by: 'workspace' }];
 }
 
 /** Whether the scope, within its workspace, is all that the filter asks for. */
 export function isWholeFilter(filter: LinkFilter, scope: Scope): boolean {
   // A tag may be another workspace's: its links have to be looked at.
-  if (scope.by === 'tags' || filter.tagIds || filter.withTags || filter.readable || filter.search) return false;
+  if (scope.by === 'tags' || filter.tagIds || filter.withTags || filter.readable || filter.search)
+    return false;
   return scope.by === 'workspace' ? scopesOf(filter)[0]?.by === 'workspace' : scopesOf(filter).length === 1;
 }
 
@@ -53,7 +55,9 @@ export function inScope(filter: LinkFilter, scope: Exclude<Scope, { by: 'tags' }
   const ofWorkspace = sql<SqlBool>`workspace_id = ${filter.workspaceId}`;
   if (scope.by === 'workspace') return ofWorkspace;
   const column = sql.ref(COLUMNS[scope.by]);
-  return scope.value === null ? sql`${ofWorkspace} and ${column} is null` : sql`${ofWorkspace} and ${column} = ${scope.value}`;
+  return scope.value === null
+    ? sql`${ofWorkspace} and ${column} is null`
+    : sql`${ofWorkspace} and ${column} = ${scope.value}`;
 }
 
 /** Everything the filter says, about a row of `link`. */
@@ -68,7 +72,9 @@ export function conditions(filter: LinkFilter): RawBuilder<SqlBool> {
   else if (filter.folderId !== undefined) all.push(sql`link.folder_id = ${filter.folderId}`);
   if (readable) all.push(readable(sql.ref<string | null>('link.folder_id')));
   if (tagIds) {
-    all.push(sql`exists (select 1 from link_tag where link_tag.link_id = link.id and link_tag.tag_id in (${sql.join(tagIds)}))`);
+    all.push(
+      sql`exists (select 1 from link_tag where link_tag.link_id = link.id and link_tag.tag_id in (${sql.join(tagIds)}))`,
+    );
   } else if (withTags) all.push(sql`exists (select 1 from link_tag where link_tag.link_id = link.id)`);
   // Short link and destination are two lines: what spans lines is in neither.
   if (search?.includes('\n')) all.push(sql`1 = 0`);

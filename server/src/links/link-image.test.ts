@@ -24,9 +24,19 @@ describe('preview images', () => {
     });
   }
 
-  for (const image of ['http://localhost/a.png', 'https://127.0.0.1/a.png', 'https://[::1]/a.png', 'https://intranet/a.png', 'https://2130706433/', `https://a.example/${'x'.repeat(32_000)}`]) {
+  for (const image of [
+    'http://localhost/a.png',
+    'https://127.0.0.1/a.png',
+    'https://[::1]/a.png',
+    'https://intranet/a.png',
+    'https://2130706433/',
+    `https://a.example/${'x'.repeat(32_000)}`,
+  ]) {
     test(`${image.slice(0, 40)} is refused`, async () => {
-      await assert.rejects(withStoredImage({ image }, save), { code: 'unprocessable_entity', message: /^custom: image: / });
+      await assert.rejects(withStoredImage({ image }, save), {
+        code: 'unprocessable_entity',
+        message: /^custom: image: /,
+      });
     });
   }
 

@@ -44,7 +44,24 @@ describe('keys as they are stored', () => {
 
 describe('keys that are refused on every domain', () => {
   for (const [key, code] of [
-    ...[' ', 'a b', 'a+b', 'a%20', 'a?b', 'a@b', 'a:b', 'a~b', 'a&b', 'a=b', 'a\\b', 'a"b', "a'b", 'a<b', 'a\tb', 'a\u0007'],
+    ...[
+      ' ',
+      'a b',
+      'a+b',
+      'a%20',
+      'a?b',
+      'a@b',
+      'a:b',
+      'a~b',
+      'a&b',
+      'a=b',
+      'a\\b',
+      'a"b',
+      "a'b",
+      'a<b',
+      'a\tb',
+      'a\u0007',
+    ],
     ...['', '/', '//'],
     ...['_a', '_Root', '__root', '/_root/', '_'],
     ...['.well-known', '.well-known/x', '.WELL-KNOWN', 'x.php', 'x.PHP', 'x.php7', 'a/b.php'],
@@ -54,33 +71,90 @@ describe('keys that are refused on every domain', () => {
     ...['x。php', '．well-known', '．．/x', 'a/．．'],
   ].map((key) => [key, 'unprocessable_entity'] as const)) {
     test(`${JSON.stringify(key)} is ${code}`, () => {
-      assert.equal(codeOf(() => checkedKey(key, OWN, true)), code);
-      assert.equal(codeOf(() => checkedKey(key, SHARED, true)), code);
+      assert.equal(
+        codeOf(() => checkedKey(key, OWN, true)),
+        code,
+      );
+      assert.equal(
+        codeOf(() => checkedKey(key, SHARED, true)),
+        code,
+      );
     });
   }
-  for (const key of ['favicon.ico', 'sitemap.xml', 'robots.txt', 'manifest.webmanifest', 'manifest.json', 'apple-app-site-association', 'Robots.TXT']) {
-    test(`${key} is forbidden`, () => assert.equal(codeOf(() => checkedKey(key, OWN, true)), 'forbidden'));
+  for (const key of [
+    'favicon.ico',
+    'sitemap.xml',
+    'robots.txt',
+    'manifest.webmanifest',
+    'manifest.json',
+    'apple-app-site-association',
+    'Robots.TXT',
+  ]) {
+    test(`${key} is forbidden`, () =>
+      assert.equal(
+        codeOf(() => checkedKey(key, OWN, true)),
+        'forbidden',
+      ));
   }
   test('a key that is too long once it is stored is refused, though it is short enough as typed', () => {
-    assert.equal(codeOf(() => checkedKey('日本é'.repeat(60), OWN, true)), 'unprocessable_entity');
+    assert.equal(
+      codeOf(() => checkedKey('日本é'.repeat(60), OWN, true)),
+      'unprocessable_entity',
+    );
   });
 });
 
 describe('keys on the shared domain', () => {
-  for (const key of ['api', 'API', 'api/x', 'app', 'app/anything', 'health', 'metrics', 'login', 'Settings', 'links', 'docs', 'script.js', 'script.outbound-domains.js', '_root', 'api/日本', 'ápi']) {
+  for (const key of [
+    'api',
+    'API',
+    'api/x',
+    'app',
+    'app/anything',
+    'health',
+    'metrics',
+    'login',
+    'Settings',
+    'links',
+    'docs',
+    'script.js',
+    'script.outbound-domains.js',
+    '_root',
+    'api/日本',
+    'ápi',
+  ]) {
     test(`${key} belongs to the service there, and to anybody elsewhere`, () => {
-      assert.equal(codeOf(() => checkedKey(key, SHARED, true)), 'conflict');
-      assert.equal(codeOf(() => checkedKey(key, OWN, true)), 'accepted');
+      assert.equal(
+        codeOf(() => checkedKey(key, SHARED, true)),
+        'conflict',
+      );
+      assert.equal(
+        codeOf(() => checkedKey(key, OWN, true)),
+        'accepted',
+      );
     });
   }
   test('a key that only begins like one of them is free', () => {
-    for (const key of ['apis', 'login/x', 'myapi', 'scripts.js']) assert.equal(checkedKey(key, SHARED, true), key);
+    for (const key of ['apis', 'login/x', 'myapi', 'scripts.js'])
+      assert.equal(checkedKey(key, SHARED, true), key);
   });
   test('up to three characters need the right plan there only', () => {
-    assert.equal(codeOf(() => checkedKey('abc', SHARED, false)), 'forbidden');
-    assert.equal(codeOf(() => checkedKey('abc', SHARED, true)), 'accepted');
-    assert.equal(codeOf(() => checkedKey('abcd', SHARED, false)), 'accepted');
-    assert.equal(codeOf(() => checkedKey('abc', OWN, false)), 'accepted');
+    assert.equal(
+      codeOf(() => checkedKey('abc', SHARED, false)),
+      'forbidden',
+    );
+    assert.equal(
+      codeOf(() => checkedKey('abc', SHARED, true)),
+      'accepted',
+    );
+    assert.equal(
+      codeOf(() => checkedKey('abcd', SHARED, false)),
+      'accepted',
+    );
+    assert.equal(
+      codeOf(() => checkedKey('abc', OWN, false)),
+      'accepted',
+    );
   });
 });
 
@@ -105,9 +179,11 @@ describe('how keys are found', () => {
 
 describe('random keys', () => {
   test('have the length asked for, of letters and digits', () => {
-    for (const length of [3, 7, 190]) assert.match(randomKey(length, undefined), new RegExp(`^[0-9A-Za-z]{${length}}$`));
+    for (const length of [3, 7, 190])
+      assert.match(randomKey(length, undefined), new RegExp(`^[0-9A-Za-z]{${length}}$`));
   });
-  test('follow their prefix after a slash', () => assert.match(randomKey(4, 'a/b'), /^a\/b\/[0-9A-Za-z]{4}$/));
+  test('follow their prefix after a slash', () =>
+    assert.match(randomKey(4, 'a/b'), /^a\/b\/[0-9A-Za-z]{4}$/));
 
   for (const [typed, stored] of [
     ['', undefined],
@@ -116,7 +192,8 @@ describe('random keys', () => {
     ['c/d', 'c/d'],
     ['日本', 'xn--wgv71a'],
   ] as const) {
-    test(`the prefix ${JSON.stringify(typed)} is ${stored}`, () => assert.equal(checkedPrefix(typed, 7, OWN), stored));
+    test(`the prefix ${JSON.stringify(typed)} is ${stored}`, () =>
+      assert.equal(checkedPrefix(typed, 7, OWN), stored));
   }
   for (const [domain, prefix, length, code] of [
     [OWN, 'a b', 7, 'unprocessable_entity'],
@@ -131,6 +208,9 @@ describe('random keys', () => {
     [OWN, 'api', 7, 'accepted'],
   ] as const) {
     test(`the prefix ${prefix.slice(0, 20)} in front of ${length} characters on ${domain.slug} is ${code}`, () =>
-      assert.equal(codeOf(() => checkedPrefix(prefix, length, domain)), code));
+      assert.equal(
+        codeOf(() => checkedPrefix(prefix, length, domain)),
+        code,
+      ));
   }
 });

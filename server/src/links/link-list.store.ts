@@ -4,17 +4,36 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../db/database.ts';
 import type { PageRequest } from '../db/page.ts';
 import { invalid } from '../kernel/errors.ts';
-import type { Link } from './link.ts';
 import type { LinkStore } from './link.store.ts';
+import type { Link } from './link.ts';
 import { createLinkCountStore, type LinkGroup, type LinkGrouping, MAX_GROUPS } from './link-count.store.ts';
 import { conditions, inScope, isWholeFilter, type LinkFilter, type Scope, scopesOf } from './link-filter.ts';
 import type { LinkSearchStore } from './link-search.store.ts';
-import { beyond, chunksOf, columnsOf, type LinkOrder, type LinkSort, orderBy, places } from './link-walk.ts';
+import {
+  beyond,
+  type ChunkSizes,
+  chunksOf,
+  columnsOf,
+  type LinkOrder,
+  type LinkSort,
+  orderBy,
+  type Place,
+  places,
+} from './link-walk.ts';
 
-/** So many links are read by one statement at most. */
-const FEW_LINKS = 10_000;
-/** How far a search walks before it asks the index of text: what many links contain is found on the way. */
-const WALK_BEFORE_SEARCH = 10_000;
+export interface LinkListSizes extends ChunkSizes {
+  /** So many links are read by one statement without being cut into chunks. */
+  readonly fewLinks: number;
+  /** How far a search walks before it asks the index of text: what many links contain is found on the way. */
+  readonly walkBeforeSearch: number;
+}
+
+const SIZES: LinkListSizes = {
+  firstChunk: 500,
+  largestChunk: 10_000,
+  fewLinks: 10_000,
+  walkBeforeSearch: 10_000,
+};
 
 const WORKSPACE: Scope = { by: 'workspace' };
 const BY_CREATION: LinkOrder = { sortBy: 'createdAt', direction: 'desc' };
@@ -24,11 +43,18 @@ interface Slice {
   readonly take: number;
 }
 
-export function createLinkListStore(db: Database, links: LinkStore, search: LinkSearchStore) {
+export function createLinkListStore(
+  db: Database,
+  links: LinkStore,
+  search: LinkSearchStore,
+  sizes: LinkListSizes = SIZES,
+) {
   const counters = createLinkCountStore(db);
 
   async function smallestScope(filter: LinkFilter): Promise<{ scope: Scope; size: number }> {
-    const sized = await Promise.all(scopesOf(filter).map(async (scope) => ({ scope, size: await counters.size(filter, scope) })));
+    const sized = await Promise.all(
+      scopesOf(filter).map(async (scope) => ({ scope, size: await counters.size(filter, scope) })),
+    );
     return sized.reduce((best, other) => (other.size < best.size ? other : best));
   }
 
@@ -40,38 +66,72 @@ export function createLinkListStore(db: Database, links: LinkStore, search: Link
       return ids(places(filter, only, order, slice));
     }
     const { scope, size } = await smallestScope(filter);
-    if (byCreation) return walk(filter, scope, order, slice);
-    // Few links are sorted sooner than they are met on a walk through all.
+    // A walk in the order of the list ends with the page; one through all links may be in vain, so it has a limit.
     const onWalk = ((slice.skip + slice.take) * (await counters.size(filter, WORKSPACE))) / Math.max(size, 1);
-    return size <= Math.min(onWalk, FEW_LINKS)
-      ? ids(sorted(filter, order, inAnyOrder(filter, scope), slice))
-      : walk(filter, WORKSPACE, order, slice);
+    const limit = Math.min(byCreation ? Infinity : size, filter.search ? sizes.walkBeforeSearch : Infinity);
+    if (byCreation || onWalk < size) {
+      const found = await walk(filter, byCreation ? scope : WORKSPACE, order, slice, limit);
+      if (found) return found;
+    }
+    const candidates = filter.search ? await search.findCandidates(filter.search) : undefined;
+    if (candidates) return ids(sorted(filter, order, bySeq(candidates), slice));
+    return (
+      (byCreation && (await walk(filter, scope, order, slice, Infinity))) ||
+      gather(filter, scope, order, slice)
+    );
   }
 
-  async function walk(filter: LinkFilter, scope: Scope, order: LinkOrder, { skip, take }: Slice): Promise<string[]> {
+  /** Looks at the links in their order until the page is full; undefined when that takes more than so many. */
+  async function walk(
+    filter: LinkFilter,
+    scope: Scope,
+    order: LinkOrder,
+    { skip, take }: Slice,
+    limit: number,
+  ): Promise<string[] | undefined> {
     const found = new Set<string>();
     let walked = 0;
-    for await (const { query, size } of chunksOf(db, filter, scope, order, 2 * (skip + take))) {
-      const slice = { skip: 0, take: skip + take - found.size };
-      for (const id of await ids(sorted(filter, order, query, slice))) found.add(id);
+    for await (const { keys, size } of chunksOf(db, filter, scope, order, {
+      ...sizes,
+      firstChunk: Math.max(sizes.firstChunk, 2 * (skip + take)),
+    })) {
+      if (walked >= limit) return undefined;
+      for (const id of await ids(sorted(filter, order, keys, { skip: 0, take: skip + take - found.size })))
+        found.add(id);
       if (found.size >= skip + take) break;
-      const before = walked;
       walked += size;
-      if (filter.search && before < WALK_BEFORE_SEARCH && walked >= WALK_BEFORE_SEARCH) {
-        const candidates = await search.findCandidates(filter.search);
-        if (candidates) return ids(sorted(filter, order, bySeq(candidates), { skip, take }));
-      }
     }
     return [...found].slice(skip, skip + take);
   }
 
-  /** Ids among which all links of the filter are: in one query when they are few, in chunks otherwise. */
-  async function* everything(filter: LinkFilter): AsyncGenerator<RawBuilder<unknown>> {
+  /** Looks at all links of a scope, whatever their order, and keeps those that come first. */
+  async function gather(
+    filter: LinkFilter,
+    scope: Scope,
+    order: LinkOrder,
+    { skip, take }: Slice,
+  ): Promise<string[]> {
+    let best: Place[] = [];
+    for await (const keys of everything(filter, scope)) {
+      const { rows } = await sorted(filter, order, keys, { skip: 0, take: skip + take }).execute(db.query);
+      best = best.length === 0 ? rows : [...best, ...rows].sort(inOrder(order)).slice(0, skip + take);
+    }
+    return best.slice(skip).map((place) => place.id);
+  }
+
+  /** The links of a scope: in one query when they are few, in chunks otherwise. */
+  async function* everything(filter: LinkFilter, scope: Scope): AsyncGenerator<Keys> {
+    if ((await counters.size(filter, scope)) <= sizes.fewLinks) return yield inAnyOrder(filter, scope);
+    for await (const { keys } of chunksOf(db, filter, scope, BY_CREATION, sizes)) yield keys;
+  }
+
+  /** Among these are all links of the filter. */
+  async function* mayMatch(filter: LinkFilter): AsyncGenerator<Keys> {
     const { scope, size } = await smallestScope(filter);
-    if (size <= FEW_LINKS) return yield inAnyOrder(filter, scope);
-    const candidates = filter.search ? await search.findCandidates(filter.search) : undefined;
-    if (candidates) return yield bySeq(candidates);
-    for await (const { query } of chunksOf(db, filter, scope, BY_CREATION)) yield query;
+    const candidates =
+      filter.search && size > sizes.fewLinks ? await search.findCandidates(filter.search) : undefined;
+    if (candidates) yield bySeq(candidates);
+    else yield* everything(filter, scope);
   }
 
   async function ids(query: RawBuilder<unknown>): Promise<string[]> {
@@ -85,11 +145,18 @@ export function createLinkListStore(db: Database, links: LinkStore, search: Link
     if (id === undefined) return { sortBy, direction: sortOrder };
     const link = await links.findById(id);
     if (link?.workspaceId !== filter.workspaceId) {
-      throw invalid(startingAfter === undefined ? 'endingBefore' : 'startingAfter', `There is no row with the id ${id}.`);
+      throw invalid(
+        startingAfter === undefined ? 'endingBefore' : 'startingAfter',
+        `There is no row with the id ${id}.`,
+      );
     }
     const backwards = startingAfter === undefined;
     const direction = (sortOrder === 'asc') !== backwards ? 'asc' : 'desc';
-    return { sortBy: 'createdAt', direction, after: { id, created_at: link.createdAt, sort_value: link.createdAt } };
+    return {
+      sortBy: 'createdAt',
+      direction,
+      after: { id, created_at: link.createdAt, sort_value: link.createdAt },
+    };
   }
 
   return {
@@ -109,15 +176,20 @@ export function createLinkListStore(db: Database, links: LinkStore, search: Link
       const counted = await counters.count(filter);
       if (counted !== undefined) return counted;
       let total = 0;
-      for await (const keys of everything(filter)) {
-        const { rows } = await sql<{ count: number }>`select count(*) as count from ${matching(filter, keys)}`.execute(db.query);
+      for await (const keys of mayMatch(filter)) {
+        const { rows } = await sql<{
+          count: number;
+        }>`select count(*) as count from ${matching(filter, keys)}`.execute(db.query);
         total += rows[0]?.count ?? 0;
       }
       return total;
     },
 
     /** Counts per value, most first. */
-    async countBy(filter: LinkFilter, grouping: LinkGrouping): Promise<{ value: string | null; count: number }[]> {
+    async countBy(
+      filter: LinkFilter,
+      grouping: LinkGrouping,
+    ): Promise<{ value: string | null; count: number }[]> {
       if (filter.tagIds?.length === 0) return [];
       const groups = (await counters.countBy(filter, grouping)) ?? (await countEach(filter, grouping));
       return groups.map(({ value, count }) => ({ value: value === '' ? null : value, count }));
@@ -127,7 +199,7 @@ export function createLinkListStore(db: Database, links: LinkStore, search: Link
   async function countEach(filter: LinkFilter, grouping: LinkGrouping): Promise<LinkGroup[]> {
     const totals = new Map<string, number>();
     const value = GROUP_VALUE[grouping];
-    for await (const keys of everything(filter)) {
+    for await (const keys of mayMatch(filter)) {
       const found = sql`select ${value} as value from ${matching(filter, keys)}`;
       const pairs = sql`select link_tag.tag_id as value from (select link.id as id from ${matching(filter, keys)}) as found
         cross join link_tag where link_tag.link_id = found.id`;
@@ -151,22 +223,37 @@ const GROUP_VALUE = {
   tagId: sql`''`,
 } as const;
 
+/** A query for links by their `id` or their `seq`. */
+interface Keys {
+  readonly by: 'id' | 'seq';
+  readonly query: RawBuilder<unknown>;
+}
+
 /** From each of the keys to its link, in this order: an engine left to choose might go through all links instead. */
-function matching(filter: LinkFilter, keys: RawBuilder<unknown>): RawBuilder<unknown> {
-  return sql`(${keys}) as keys cross join link where link.id = keys.id and ${conditions(filter)}`;
+function matching(filter: LinkFilter, { by, query }: Keys): RawBuilder<unknown> {
+  return sql`(${query}) as keys cross join link where ${sql.ref(`link.${by}`)} = ${sql.ref(`keys.${by}`)} and ${conditions(filter)}`;
 }
 
-function sorted(filter: LinkFilter, order: LinkOrder, keys: RawBuilder<unknown>, { skip, take }: Slice): RawBuilder<unknown> {
+function sorted(filter: LinkFilter, order: LinkOrder, keys: Keys, { skip, take }: Slice): RawBuilder<Place> {
   const columns = columnsOf(order);
-  return sql`select link.id as id from ${matching(filter, keys)} and ${beyond(columns, order)}
-    ${orderBy(columns, order)} limit ${take} offset ${skip}`;
+  return sql<Place>`select link.id as id, link.created_at as created_at, ${sql.ref(columns[0] as string)} as sort_value
+    from ${matching(filter, keys)} and ${beyond(columns, order)} ${orderBy(columns, order)} limit ${take} offset ${skip}`;
 }
 
-function inAnyOrder(filter: LinkFilter, scope: Scope): RawBuilder<unknown> {
-  if (scope.by !== 'tags') return sql`select id from link where ${inScope(filter, scope)}`;
-  return sql`select distinct link_id as id from link_tag where tag_id in (${sql.join(scope.values)})`;
+function inOrder({ direction }: LinkOrder): (a: Place, b: Place) => number {
+  const sign = direction === 'asc' ? 1 : -1;
+  return (a, b) =>
+    sign * (a.sort_value - b.sort_value || a.created_at - b.created_at || (a.id < b.id ? -1 : 1));
 }
 
-function bySeq(candidates: RawBuilder<unknown>): RawBuilder<unknown> {
-  return sql`select id from link where seq in (${candidates})`;
+function inAnyOrder(filter: LinkFilter, scope: Scope): Keys {
+  const query =
+    scope.by === 'tags'
+      ? sql`select distinct link_id as id from link_tag where tag_id in (${sql.join(scope.values)})`
+      : sql`select id from link where ${inScope(filter, scope)}`;
+  return { by: 'id', query };
+}
+
+function bySeq(candidates: RawBuilder<unknown>): Keys {
+  return { by: 'seq', query: candidates };
 }

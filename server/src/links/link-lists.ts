@@ -1,6 +1,7 @@
 // Lists and counts of links: which links a question means, and which of them the caller may see.
-import type { Domains } from '../domains/domains.ts';
+
 import type { PageRequest } from '../db/page.ts';
+import type { Domains } from '../domains/domains.ts';
 import type { Folders } from '../folders/folders.ts';
 import type { Actor } from '../http/operation.ts';
 import type { Tags } from '../tags/tags.ts';
@@ -32,7 +33,10 @@ export interface LinkListsParts {
 }
 
 export function createLinkLists({ store, domains, folders, tags }: LinkListsParts) {
-  async function tagFilter(actor: Actor, { tagIds, tagId, tagNames }: LinkQuestion): Promise<readonly string[] | undefined> {
+  async function tagFilter(
+    actor: Actor,
+    { tagIds, tagId, tagNames }: LinkQuestion,
+  ): Promise<readonly string[] | undefined> {
     const ids = tagIds?.length ? tagIds : tagId ? [tagId] : undefined;
     if (ids || !tagNames?.length) return ids;
     const found = await tags.findByNames(actor.workspaceId, tagNames);
@@ -40,7 +44,11 @@ export function createLinkLists({ store, domains, folders, tags }: LinkListsPart
   }
 
   /** Without a folder and without a filter that cuts across folders, only links outside folders are meant. */
-  async function folderFilter(actor: Actor, question: LinkQuestion, acrossFolders: boolean): Promise<Partial<LinkFilter>> {
+  async function folderFilter(
+    actor: Actor,
+    question: LinkQuestion,
+    acrossFolders: boolean,
+  ): Promise<Partial<LinkFilter>> {
     const { folderId } = question;
     if (folderId === 'unsorted') return { folderId: null };
     if (folderId) {
@@ -50,7 +58,11 @@ export function createLinkLists({ store, domains, folders, tags }: LinkListsPart
     return acrossFolders ? { readable: folders.readableScope(actor) } : { folderId: null };
   }
 
-  async function filterFor(actor: Actor, question: LinkQuestion, grouping?: LinkGrouping): Promise<LinkFilter> {
+  async function filterFor(
+    actor: Actor,
+    question: LinkQuestion,
+    grouping?: LinkGrouping,
+  ): Promise<LinkFilter> {
     if (question.domain) await domains.forFilter(actor.workspaceId, question.domain);
     const tagIds = await tagFilter(actor, question);
     const crossing = question.search || question.domain || tagIds || question.tenantId || grouping;
@@ -86,7 +98,11 @@ export function createLinkLists({ store, domains, folders, tags }: LinkListsPart
 export type LinkLists = ReturnType<typeof createLinkLists>;
 
 /** What is grouped by is not also filtered by. */
-function withoutOwnFilter(filter: LinkFilter, grouping: LinkGrouping, readable: LinkFilter['readable']): LinkFilter {
+function withoutOwnFilter(
+  filter: LinkFilter,
+  grouping: LinkGrouping,
+  readable: LinkFilter['readable'],
+): LinkFilter {
   if (grouping === 'folderId') return { ...filter, folderId: undefined, readable };
   if (grouping === 'tagId') return { ...filter, tagIds: undefined, withTags: false };
   return { ...filter, [grouping]: undefined };

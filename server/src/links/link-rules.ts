@@ -316,7 +316,7 @@ function applyTags(item: Item, found: Found): void {
   const { tagIds, tagId, tagNames } = item.draft;
   const ids = tagIds ?? (tagId === undefined ? undefined : tagId === null ? [] : [tagId]);
   if (ids === undefined && tagNames === undefined) return;
-  const byId = pick(ids ?? [], found.tagsById, 'tagIds');
+  const byId = pick(ids ?? [], found.tagsById, tagIds ? 'tagIds' : 'tagId');
   const byName = ids && !item.addUpTags ? [] : pick(tagNames ?? [], found.tagsByName, 'tagNames');
   item.tags = [...new Map([...byId, ...byName].map((tag) => [tag.id, tag])).values()];
 }

@@ -14,17 +14,23 @@ const LINKS_PER_STEP = 100;
 
 export function createLinkSearchStore(db: Database) {
   async function fewerThan(most: number, source: RawBuilder<unknown>): Promise<boolean> {
-    const { rows } = await sql<{ count: number }>`select count(*) as count from (${source} limit ${most}) as found`.execute(db.query);
+    const { rows } = await sql<{
+      count: number;
+    }>`select count(*) as count from (${source} limit ${most}) as found`.execute(db.query);
     return (rows[0]?.count ?? 0) < most;
   }
 
   async function indexSome(): Promise<number> {
     return db.write(async (trx) => {
-      const { rows } = await sql<{ seq: number }>`select seq from link_search_queue order by seq limit ${LINKS_PER_STEP}`.execute(trx);
+      const { rows } = await sql<{
+        seq: number;
+      }>`select seq from link_search_queue order by seq limit ${LINKS_PER_STEP}`.execute(trx);
       if (rows.length === 0) return 0;
       const seqs = sql.join(rows.map(({ seq }) => seq));
       await sql`delete from link_search where rowid in (${seqs})`.execute(trx);
-      await sql`insert into link_search (rowid, text) select seq, search_text from link where seq in (${seqs})`.execute(trx);
+      await sql`insert into link_search (rowid, text) select seq, search_text from link where seq in (${seqs})`.execute(
+        trx,
+      );
       await sql`delete from link_search_queue where seq in (${seqs})`.execute(trx);
       return rows.length;
     });
@@ -37,13 +43,13 @@ export function createLinkSearchStore(db: Database) {
       const pieces = piecesOf(folded);
       if (pieces.length === 0) return undefined;
       if (db.engine === 'postgres') {
-        const found = sql`select link_search from link_search(${containsPattern(folded)}, ${MAX_CANDIDATES + 1})`;
+        const found = sql`select link_search as seq from link_search(${containsPattern(folded)}, ${MAX_CANDIDATES + 1})`;
         return (await fewerThan(MAX_CANDIDATES, found)) ? found : undefined;
       }
-      const found = sql`select rowid from link_search where link_search match ${pieces.map(quoted).join(' AND ')}`;
+      const found = sql`select rowid as seq from link_search where link_search match ${pieces.map(quoted).join(' AND ')}`;
       const unknown = sql`select seq from link_search_queue`;
       const few = (await fewerThan(MAX_CANDIDATES, found)) && (await fewerThan(MAX_CANDIDATES, unknown));
-      return few ? sql`${found} union all ${unknown}` : undefined;
+      return few ? sql`${found} union ${unknown}` : undefined;
     },
 
     /** Brings the index up to date; for a job. */
@@ -61,7 +67,10 @@ function piecesOf(text: string): string[] {
   const letters = [...text];
   const all = letters.slice(PIECE - 1).map((_, index) => letters.slice(index, index + PIECE).join(''));
   const step = Math.max(1, (all.length - 1) / (MAX_PIECES - 1));
-  const spread = Array.from({ length: Math.min(all.length, MAX_PIECES) }, (_, index) => all[Math.round(index * step)] as string);
+  const spread = Array.from(
+    { length: Math.min(all.length, MAX_PIECES) },
+    (_, index) => all[Math.round(index * step)] as string,
+  );
   return [...new Set(spread)];
 }
 

@@ -66,7 +66,8 @@ export function createLinkSnapshot(options: SnapshotOptions): LinkSnapshot {
     link(domain, lookupKey) {
       const kept = links.get(nameOf(domain, lookupKey), { domain, key: lookupKey });
       if (kept === null) return null;
-      if (kept instanceof Promise) return kept.then((late) => (late === null ? null : packer.unpack(late, domain, lookupKey)));
+      if (kept instanceof Promise)
+        return kept.then((late) => (late === null ? null : packer.unpack(late, domain, lookupKey)));
       return packer.unpack(kept, domain, lookupKey);
     },
     forgetLink(slug, key) {
@@ -128,6 +129,7 @@ function createShelf<T extends NonNullable<unknown>>(
   let misses = 0;
 
   function fetch(name: string, slot: Slot): Promise<T | null> {
+    misses += 1;
     const started = load(slot).then(
       (value) => {
         if (loading.get(name) === started) {
@@ -157,7 +159,6 @@ function createShelf<T extends NonNullable<unknown>>(
         hits += 1;
         return null;
       }
-      misses += 1;
       return loading.get(name) ?? fetch(name, slot);
     },
     peek: (name: string): T | undefined => kept.get(name),

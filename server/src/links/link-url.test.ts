@@ -9,10 +9,18 @@ describe('campaign parameters', () => {
   for (const [url, campaign, expected] of [
     ['https://a.example', {}, 'https://a.example'],
     ['https://a.example', { utm_source: 'x' }, 'https://a.example/?utm_source=x'],
-    ['https://a.example/p?q=1#f', { utm_medium: 'm', ref: 'r' }, 'https://a.example/p?q=1&utm_medium=m&ref=r#f'],
+    [
+      'https://a.example/p?q=1#f',
+      { utm_medium: 'm', ref: 'r' },
+      'https://a.example/p?q=1&utm_medium=m&ref=r#f',
+    ],
     ['https://a.example/?utm_source=old', { utm_source: 'new' }, 'https://a.example/?utm_source=new'],
     ['https://a.example/?utm_source=old&b=1', { utm_source: null }, 'https://a.example/?b=1'],
-    ['https://a.example/?utm_source=one&utm_source=two', { utm_source: 'two' }, 'https://a.example/?utm_source=two'],
+    [
+      'https://a.example/?utm_source=one&utm_source=two',
+      { utm_source: 'two' },
+      'https://a.example/?utm_source=two',
+    ],
     ['https://a.example', { utm_source: 'a+b+c' }, 'https://a.example/?utm_source=a+b%2Bc'],
     ['https://a.example', { utm_source: null, ref: null }, 'https://a.example'],
     ['https://a.example?utm_source=x', { utm_source: 'x' }, 'https://a.example?utm_source=x'],

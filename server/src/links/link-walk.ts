@@ -27,13 +27,23 @@ const SORT_COLUMNS = {
   lastClicked: 'last_clicked_at',
 } as const;
 
-const FIRST_CHUNK = 500;
-const LARGEST_CHUNK = 10_000;
+/** How many links a statement may look at, first and later. */
+export interface ChunkSizes {
+  readonly firstChunk: number;
+  readonly largestChunk: number;
+}
 
 /** At most so many places of the scope, in order. Other orders than by creation are there for a whole workspace only. */
-export function places(filter: LinkFilter, scope: Scope, order: LinkOrder, { skip = 0, take }: { skip?: number; take: number }) {
+export function places(
+  filter: LinkFilter,
+  scope: Scope,
+  order: LinkOrder,
+  { skip = 0, take }: { skip?: number; take: number },
+) {
   const branches = archivedValues(filter).flatMap((archived) =>
-    scope.by === 'tags' ? scope.values.map((tagId) => ofTag(tagId, archived, order)) : [ofLinks(filter, scope, archived, order)],
+    scope.by === 'tags'
+      ? scope.values.map((tagId) => ofTag(tagId, archived, order))
+      : [ofLinks(filter, scope, archived, order)],
   );
   const page = sql`limit ${take} offset ${skip}`;
   if (branches.length === 1) return sql<Place>`${branches[0]} ${page}`;
@@ -43,11 +53,18 @@ export function places(filter: LinkFilter, scope: Scope, order: LinkOrder, { ski
 }
 
 /** All places of the scope, as queries over one chunk after the other. */
-export async function* chunksOf(db: Database, filter: LinkFilter, scope: Scope, order: LinkOrder, needed = 0) {
+export async function* chunksOf(
+  db: Database,
+  filter: LinkFilter,
+  scope: Scope,
+  order: LinkOrder,
+  sizes: ChunkSizes,
+) {
+  const { firstChunk, largestChunk } = sizes;
   let { after } = order;
-  for (let take = Math.min(Math.max(FIRST_CHUNK, needed), LARGEST_CHUNK); ; take = Math.min(take * 4, LARGEST_CHUNK)) {
+  for (let take = Math.min(firstChunk, largestChunk); ; take = Math.min(take * 4, largestChunk)) {
     const from = { ...order, after };
-    yield { query: places(filter, scope, from, { take }), size: take };
+    yield { keys: { by: 'id' as const, query: places(filter, scope, from, { take }) }, size: take };
     const { rows } = await places(filter, scope, from, { skip: take - 1, take: 1 }).execute(db.query);
     after = rows[0];
     if (!after) return;
@@ -60,10 +77,17 @@ export function orderBy(columns: readonly string[], { direction }: LinkOrder): R
 
 /** The columns of `link` that a list goes by. */
 export function columnsOf({ sortBy }: LinkOrder): string[] {
-  return sortBy === 'createdAt' ? ['link.created_at', 'link.id'] : [`link.${SORT_COLUMNS[sortBy]}`, 'link.created_at', 'link.id'];
+  return sortBy === 'createdAt'
+    ? ['link.created_at', 'link.id']
+    : [`link.${SORT_COLUMNS[sortBy]}`, 'link.created_at', 'link.id'];
 }
 
-function ofLinks(filter: LinkFilter, scope: Exclude<Scope, { by: 'tags' }>, archived: number, order: LinkOrder): RawBuilder<Place> {
+function ofLinks(
+  filter: LinkFilter,
+  scope: Exclude<Scope, { by: 'tags' }>,
+  archived: number,
+  order: LinkOrder,
+): RawBuilder<Place> {
   const columns = columnsOf(order);
   // PostgreSQL does not see that a column which is null throughout changes nothing in the order.
   const constant = scope.by === 'folder' && scope.value === null ? ['link.folder_id'] : [];
@@ -80,6 +104,7 @@ function ofTag(tagId: string, archived: number, order: LinkOrder): RawBuilder<Pl
 /** True for what comes after the place that the order starts at. */
 export function beyond(columns: readonly string[], { after, direction }: LinkOrder): RawBuilder<SqlBool> {
   if (!after) return sql`1 = 1`;
-  const values = columns.length === 3 ? [after.sort_value, after.created_at, after.id] : [after.created_at, after.id];
+  const values =
+    columns.length === 3 ? [after.sort_value, after.created_at, after.id] : [after.created_at, after.id];
   return sql`(${sql.join(columns.map((column) => sql.ref(column)))}) ${sql.raw(direction === 'asc' ? '>' : '<')} (${sql.join(values)})`;
 }

@@ -72,20 +72,13 @@ export function createLinkWrites(parts: LinkWritesParts) {
     }
   }
 
-  /** Under a lock where there is a quota, so that requests at the same moment cannot exceed it together. */
-  async function takeQuota(workspaceId: string, count: number): Promise<void> {
-    if ((await workspaces.get(workspaceId)).limits.links === undefined) return;
-    await workspaces.lock(workspaceId);
-    await workspaces.assertLinkQuota(workspaceId, count);
-  }
-
   function createMany(
     actor: Actor,
     drafts: readonly (LinkDraft | AppError)[],
     { addUpTags = false, metered }: CreateOptions,
   ): Promise<Outcome[]> {
     return db.write(async () => {
-      if (metered) await takeQuota(actor.workspaceId, drafts.length);
+      if (metered) await workspaces.assertLinkQuota(actor.workspaceId, drafts.length);
       const items = drafts.map((draft) => newItem(draft, undefined, addUpTags));
       const { keys } = await prepare(actor, items);
       const created = await insert(actor, items, keys);
@@ -94,6 +87,8 @@ export function createLinkWrites(parts: LinkWritesParts) {
         await store.addTags(new Map(links.map((link) => [link.id, link.tags.map((tag) => tag.id)])));
         await record('link.created', links);
         await workspaces.countLinks(actor.workspaceId, links.length);
+        // Again, now that nobody else can count: requests at the same moment must not exceed it together.
+        if (metered) await workspaces.assertLinkQuota(actor.workspaceId, 0);
       }
       return items.map((item) => (item.error ? { error: item.error } : { link: created.get(item) as Link }));
     });

@@ -100,12 +100,18 @@ export function createLinkStore(db: Database) {
       return (await withTags(rows))[0];
     },
 
-    /** The oldest link of the workspace that has one of these destinations. */
-    async findByUrl(
-      workspaceId: string,
-      urls: readonly string[],
-      lock?: LinkLock,
-    ): Promise<Link | undefined> {
+    /**
+     * The oldest link of the workspace that has one of these destinations. Until the transaction ends nobody
+     * else gets an answer about them, so that two who find no link do not both make one.
+     */
+    async claimByUrl(workspaceId: string, urls: readonly string[]): Promise<Link | undefined> {
+      if (db.engine === 'postgres') {
+        for (const url of [...urls].sort()) {
+          await sql`select pg_advisory_xact_lock(hashtextextended(${`${workspaceId} ${url}`}, 0))`.execute(
+            db.query,
+          );
+        }
+      }
       const query = db.query
         .selectFrom('link')
         .selectAll()
@@ -115,7 +121,7 @@ export function createLinkStore(db: Database) {
         .orderBy('created_at')
         .orderBy('id')
         .limit(1);
-      return (await withTags(await found(query, lock)))[0];
+      return (await withTags(await found(query, 'update')))[0];
     },
 
     /** Which of these keys of a domain are in use. */

@@ -39,17 +39,23 @@ eachDatabase('links in bulk', (databases) => {
       { url: 'https://c.example', domain: 'nobody.example' },
     ];
     const answers = await bulk('POST', sent);
-    assert.deepEqual(answers.slice(0, 2).map((link) => [link.key, link.url]), [
-      ['bulk-a', 'https://a.example'],
-      ['bulk-b', 'https://b.example/?utm_source=s'],
-    ]);
-    assert.deepEqual(answers.slice(2).map(({ link, code }) => [link, code]), [
-      [sent[1], 'unprocessable_entity'],
-      [sent[2], 'bad_request'],
-      [sent[4], 'bad_request'],
-      [sent[5], 'unprocessable_entity'],
-      [sent[6], 'forbidden'],
-    ]);
+    assert.deepEqual(
+      answers.slice(0, 2).map((link) => [link.key, link.url]),
+      [
+        ['bulk-a', 'https://a.example'],
+        ['bulk-b', 'https://b.example/?utm_source=s'],
+      ],
+    );
+    assert.deepEqual(
+      answers.slice(2).map(({ link, code }) => [link, code]),
+      [
+        [sent[1], 'unprocessable_entity'],
+        [sent[2], 'bad_request'],
+        [sent[4], 'bad_request'],
+        [sent[5], 'unprocessable_entity'],
+        [sent[6], 'forbidden'],
+      ],
+    );
     for (const { error } of answers.slice(2)) assert.ok(typeof error === 'string' && error.length > 0);
     for (const link of answers.slice(0, 2)) assert.deepEqual(await links.get(`/links/${link.id}`), link);
     assert.deepEqual(codes(await bulk('POST', [{ url: 'nope' }])), ['unprocessable_entity']);
@@ -65,7 +71,15 @@ eachDatabase('links in bulk', (databases) => {
       { url, key: 'Pair', domain: 'localhost:3000' },
     ]);
     assert.deepEqual(codes(answers), ['ok', 'ok', 'ok', 'conflict', 'conflict']);
-    assert.deepEqual(codes(await bulk('POST', [{ url, key: 'pair' }, { url, externalId: 'pair' }])), ['conflict', 'conflict']);
+    assert.deepEqual(
+      codes(
+        await bulk('POST', [
+          { url, key: 'pair' },
+          { url, externalId: 'pair' },
+        ]),
+      ),
+      ['conflict', 'conflict'],
+    );
   });
 
   test('only these refuse all: no array, no item, more than a hundred, the quota', async () => {
@@ -73,7 +87,13 @@ eachDatabase('links in bulk', (databases) => {
     await links.refused(400, undefined, 'POST', '/links/bulk', { url });
     await links.refused(400, undefined, 'POST', '/links/bulk', '{broken');
     await links.refused(422, undefined, 'POST', '/links/bulk', []);
-    await links.refused(422, undefined, 'POST', '/links/bulk', Array.from({ length: 101 }, () => ({ url })));
+    await links.refused(
+      422,
+      undefined,
+      'POST',
+      '/links/bulk',
+      Array.from({ length: 101 }, () => ({ url })),
+    );
     const limited = linkCalls(t, await t.workspace());
     await t.app.services.workspaces.setLimit(limited.ws.id, 'links', 3);
     await limited.refused(403, undefined, 'POST', '/links/bulk', [{ url }, { url }, { url }, {}]);
@@ -84,7 +104,10 @@ eachDatabase('links in bulk', (databases) => {
   });
 
   test('a hundred random keys in a call are a hundred links', async () => {
-    const made = await bulk('POST', Array.from({ length: 100 }, () => ({ url: 'https://a.example', keyLength: 3 })));
+    const made = await bulk(
+      'POST',
+      Array.from({ length: 100 }, () => ({ url: 'https://a.example', keyLength: 3 })),
+    );
     assert.equal(new Set(made.map((link) => link.key?.toLowerCase())).size, 100);
     for (const { key } of made) assert.match(key, /^[0-9A-Za-z]{3}$/);
   });
@@ -104,9 +127,21 @@ eachDatabase('links in bulk', (databases) => {
       { url: `https://${slug}/loop`, key: 'loop' },
       { url, proxy: true, image: 'http://i.example/a.png' },
     ]);
-    assert.deepEqual(answers[0].tags.map((shown: { id: string }) => shown.id), [b, a]);
+    assert.deepEqual(
+      answers[0].tags.map((shown: { id: string }) => shown.id),
+      [b, a],
+    );
     const invalid = 'unprocessable_entity';
-    assert.deepEqual(codes(answers.slice(1)), [invalid, 'not_found', 'not_found', invalid, invalid, invalid, invalid, invalid]);
+    assert.deepEqual(codes(answers.slice(1)), [
+      invalid,
+      'not_found',
+      'not_found',
+      invalid,
+      invalid,
+      invalid,
+      invalid,
+      invalid,
+    ]);
     const free = linkCalls(t, await t.workspace('free'));
     assert.deepEqual(codes(await bulk('POST', [{ url }, { url, password: 'x' }], free)), ['ok', 'forbidden']);
   });
@@ -118,34 +153,66 @@ eachDatabase('links in bulk', (databases) => {
       { url: 'https://c.example' },
     ]);
     t.clock.advance(1000);
-    const data = { title: 'All', utm_source: 'all', expiresAt: 'in 1 day', key: 'ignored', domain: 'ignored', externalId: 'ignored' };
+    const data = {
+      title: 'All',
+      utm_source: 'all',
+      expiresAt: 'in 1 day',
+      key: 'ignored',
+      domain: 'ignored',
+      externalId: 'ignored',
+    };
     const answers = await bulk('PATCH', { linkIds: [c.id, a.id, c.id], externalIds: ['many-b'], data });
-    assert.deepEqual(answers.map((link) => [link.id, link.title, link.url]), [
-      [c.id, 'All', 'https://c.example/?utm_source=all'],
-      [a.id, 'All', 'https://a.example/?utm_source=all'],
-    ]);
-    assert.deepEqual([answers[1].key, answers[1].externalId, answers[1].utm_source], [a.key, 'many-a', 'all']);
+    assert.deepEqual(
+      answers.map((link) => [link.id, link.title, link.url]),
+      [
+        [c.id, 'All', 'https://c.example/?utm_source=all'],
+        [a.id, 'All', 'https://a.example/?utm_source=all'],
+      ],
+    );
+    assert.deepEqual(
+      [answers[1].key, answers[1].externalId, answers[1].utm_source],
+      [a.key, 'many-a', 'all'],
+    );
     assert.equal((await links.get(`/links/${b.id}`)).title, null);
-    const byOwnId = await bulk('PATCH', { linkIds: [], externalIds: ['ext_many-b', 'many-a', 'many-b'], data: { archived: true } });
-    assert.deepEqual(byOwnId.map((link) => [link.id, link.archived]), [[b.id, true], [a.id, true]]);
+    const byOwnId = await bulk('PATCH', {
+      linkIds: [],
+      externalIds: ['ext_many-b', 'many-a', 'many-b'],
+      data: { archived: true },
+    });
+    assert.deepEqual(
+      byOwnId.map((link) => [link.id, link.archived]),
+      [
+        [b.id, true],
+        [a.id, true],
+      ],
+    );
     assert.deepEqual(await bulk('PATCH', { data: { title: 'x' } }), []);
     assert.deepEqual(await bulk('PATCH', { linkIds: [a.id], data: {} }), [byOwnId[1]]);
   });
 
   test('a change of many reports unknown links and broken rules behind the links it changed', async () => {
     const foreign = await linkCalls(t, await t.workspace()).create({});
-    const [plain, tracked] = await bulk('POST', [{ url: 'https://a.example' }, { url: 'https://a.example', trackConversion: true }]);
+    const [plain, tracked] = await bulk('POST', [
+      { url: 'https://a.example' },
+      { url: 'https://a.example', trackConversion: true },
+    ]);
     const linkIds = ['link_x', plain.id, foreign.id, tracked.id];
     const answers = await bulk('PATCH', { linkIds, data: { testVariants: VARIANTS } });
     assert.equal(answers[0].id, tracked.id);
-    assert.deepEqual(answers.slice(1).map(({ link, code }) => [link, code]), [
-      [{ id: 'link_x' }, 'not_found'],
-      [{ id: foreign.id }, 'not_found'],
-      [{ id: plain.id }, 'unprocessable_entity'],
-    ]);
+    assert.deepEqual(
+      answers.slice(1).map(({ link, code }) => [link, code]),
+      [
+        [{ id: 'link_x' }, 'not_found'],
+        [{ id: foreign.id }, 'not_found'],
+        [{ id: plain.id }, 'unprocessable_entity'],
+      ],
+    );
     assert.deepEqual(codes(await bulk('PATCH', { externalIds: ['nobody'], data: {} })), ['not_found']);
     const bad = await bulk('PATCH', { linkIds: [plain.id], data: { url: 'nope' } });
-    assert.deepEqual(bad.map(({ link, code }) => [link, code]), [[{ id: plain.id }, 'unprocessable_entity']]);
+    assert.deepEqual(
+      bad.map(({ link, code }) => [link, code]),
+      [[{ id: plain.id }, 'unprocessable_entity']],
+    );
   });
 
   test('unknown tags, webhooks or folder refuse a change of many as a whole', async () => {
@@ -175,11 +242,14 @@ eachDatabase('links in bulk', (databases) => {
     ]);
     const root = await links.get(`/links/info?domain=${slug}`);
     const remove = async (query: string) => (await links.call('DELETE', `/links/bulk?${query}`)).json;
-    assert.deepEqual(await remove(`linkIds=${a.id},ext_del-b,${b.id},link_x,${root.id},${foreign.id}`), { deletedCount: 2 });
+    assert.deepEqual(await remove(`linkIds=${a.id},ext_del-b,${b.id},link_x,${root.id},${foreign.id}`), {
+      deletedCount: 2,
+    });
     assert.deepEqual(await remove(`linkIds=${a.id}&linkIds=${c.id}`), { deletedCount: 1 });
     assert.deepEqual(await remove(`linkIds=${a.id}`), { deletedCount: 0 });
     assert.equal((await links.get(`/links/info?domain=${slug}`)).id, root.id);
-    for (const query of ['', 'linkIds=', 'linkIds=,']) await links.refused(400, 'linkIds', 'DELETE', `/links/bulk?${query}`);
+    for (const query of ['', 'linkIds=', 'linkIds=,'])
+      await links.refused(400, 'linkIds', 'DELETE', `/links/bulk?${query}`);
     const many = Array.from({ length: 101 }, (_, i) => `link_${i}`).join();
     await links.refused(422, 'linkIds', 'DELETE', `/links/bulk?linkIds=${many}`);
   });

@@ -28,8 +28,21 @@ eachDatabase('new links', (databases) => {
 
   test('a link shows every field, in the documented form and nothing else', async () => {
     const tag = await links.call('POST', '/tags', { name: 'Promo', color: 'blue' });
-    const body = { url: 'shop.acme.example/sale', domain: slug, key: 'Spring', externalId: 'ext_42', utm_source: 'mail' };
-    const link = await links.create({ ...body, tagNames: ['promo'], unknown: 1, clicks: 5, id: 'mine', disabledAt: 'now' });
+    const body = {
+      url: 'shop.acme.example/sale',
+      domain: slug,
+      key: 'Spring',
+      externalId: 'ext_42',
+      utm_source: 'mail',
+    };
+    const link = await links.create({
+      ...body,
+      tagNames: ['promo'],
+      unknown: 1,
+      clicks: 5,
+      id: 'mine',
+      disabledAt: 'now',
+    });
     assert.match(link.id, /^link_[0-9A-Z]{26}$/);
     assert.deepEqual(link, {
       id: link.id,
@@ -100,7 +113,13 @@ eachDatabase('new links', (databases) => {
     ]) {
       assert.equal((await links.create({ url: given })).url, kept);
     }
-    for (const url of ['nope', 'two words.example', 'javascript:alert(1)', 'data:text/html,x', 'https://a.example/\u0001']) {
+    for (const url of [
+      'nope',
+      'two words.example',
+      'javascript:alert(1)',
+      'data:text/html,x',
+      'https://a.example/\u0001',
+    ]) {
       await refusedBody(422, 'url', { url });
     }
     await refusedBody(422, 'url', { url: `https://a.example/${'x'.repeat(32_000)}` });
@@ -112,7 +131,10 @@ eachDatabase('new links', (databases) => {
   test('domain: the primary one, else the shared one; another one must belong to the workspace', async () => {
     assert.equal((await links.create({})).domain, slug);
     assert.equal((await links.create({ domain: slug.toUpperCase() })).domain, slug);
-    assert.equal((await links.create({ domain: 'localhost:3000' })).shortLink.slice(0, 23), 'https://localhost:3000/');
+    assert.equal(
+      (await links.create({ domain: 'localhost:3000' })).shortLink.slice(0, 23),
+      'https://localhost:3000/',
+    );
     const other = linkCalls(t, await t.workspace());
     assert.equal((await other.create({})).domain, 'localhost:3000');
     await other.refused(403, undefined, 'POST', '/links', { url: 'https://a.example', domain: slug });
@@ -166,7 +188,8 @@ eachDatabase('new links', (databases) => {
     await refusedBody(409, 'externalId', { externalId: 'ext_one' });
     const other = linkCalls(t, await t.workspace());
     assert.equal((await other.create({ externalId: 'one' })).externalId, 'one');
-    for (const externalId of ['', 'ext_', 'e'.repeat(256)]) await refusedBody(422, 'externalId', { externalId });
+    for (const externalId of ['', 'ext_', 'e'.repeat(256)])
+      await refusedBody(422, 'externalId', { externalId });
     assert.equal((await links.create({ externalId: null })).externalId, null);
   });
 
@@ -187,7 +210,10 @@ eachDatabase('new links', (databases) => {
     const switches = ['trackConversion', 'archived', 'proxy', 'rewrite', 'doIndex', 'publicStats'];
     for (const name of switches) {
       const link = await links.create({ [name]: true });
-      assert.deepEqual(switches.filter((other) => link[other]), [name]);
+      assert.deepEqual(
+        switches.filter((other) => link[other]),
+        [name],
+      );
       await refusedBody(400, name, { [name]: 'true' });
       await refusedBody(400, name, { [name]: null });
     }
@@ -210,6 +236,7 @@ eachDatabase('new links', (databases) => {
     assert.deepEqual(await tagsOf({ tagIds: [] }), []);
     await refusedBody(422, 'tagIds', { tagIds: [a, 'tag_unknown'] });
     await refusedBody(422, 'tagNames', { tagNames: ['nobody'] });
+    await refusedBody(422, 'tagId', { tagId: 'tag_unknown' });
     const foreign = await t.request('POST', '/tags', { key: (await t.workspace()).key, body: { name: 'x' } });
     await refusedBody(422, 'tagIds', { tagIds: [foreign.json.id] });
     await refusedBody(422, 'tagIds', { tagIds: Array.from({ length: 101 }, (_, i) => `t${i}`) });
@@ -222,18 +249,28 @@ eachDatabase('new links', (databases) => {
     assert.equal((await links.create({ folderId: '' })).folderId, null);
     assert.equal((await links.create({ folderId: null })).folderId, null);
     await refusedBody(404, undefined, { folderId: 'fold_unknown' });
-    const foreign = await t.request('POST', '/folders', { key: (await t.workspace()).key, body: { name: 'x' } });
+    const foreign = await t.request('POST', '/folders', {
+      key: (await t.workspace()).key,
+      body: { name: 'x' },
+    });
     await refusedBody(404, undefined, { folderId: foreign.json.id });
   });
 
   test('texts are kept, title and description are cut', async () => {
-    const texts = { comments: 'c\nd', video: 'https://v.example/1.mp4', password: 'pass word', title: 'T', description: 'D' };
+    const texts = {
+      comments: 'c\nd',
+      video: 'https://v.example/1.mp4',
+      password: 'pass word',
+      title: 'T',
+      description: 'D',
+    };
     const link = await links.create(texts);
     for (const [name, text] of Object.entries(texts)) assert.equal(link[name], text, name);
     const long = await links.create({ title: 't'.repeat(20_000), description: 'd'.repeat(241) });
     assert.equal(long.title, `${'t'.repeat(117)}...`);
     assert.equal(long.description, `${'d'.repeat(237)}...`);
-    for (const name of Object.keys(texts)) assert.equal((await links.create({ [name]: null }))[name], null, name);
+    for (const name of Object.keys(texts))
+      assert.equal((await links.create({ [name]: null }))[name], null, name);
     assert.equal((await links.create({ password: '' })).password, null);
     await refusedBody(422, 'title', { title: 'a\0b' });
   });
@@ -243,7 +280,10 @@ eachDatabase('new links', (databases) => {
     assert.match(image, /\/api\/files\/[0-9a-f]{64}\.png$/);
     const file = await t.request('GET', image.slice(image.indexOf('/files/')));
     assert.equal(file.headers.get('content-type'), 'image/png');
-    assert.equal((await links.create({ image: 'https://i.example.com/x.png' })).image, 'https://i.example.com/x.png');
+    assert.equal(
+      (await links.create({ image: 'https://i.example.com/x.png' })).image,
+      'https://i.example.com/x.png',
+    );
     assert.equal((await links.create({ image: 'nothing' })).image, null);
     await refusedBody(422, 'image', { image: 'http://localhost/x.png' });
     await refusedBody(422, 'image', { image: 'data:image/png;base64,AAAA' });
@@ -263,7 +303,8 @@ eachDatabase('new links', (databases) => {
     ]) {
       assert.equal((await links.create({ expiresAt: given })).expiresAt, kept, String(given));
     }
-    for (const expiresAt of ['soonish', 'x'.repeat(101), 'in 30000 years']) await refusedBody(422, 'expiresAt', { expiresAt });
+    for (const expiresAt of ['soonish', 'x'.repeat(101), 'in 30000 years'])
+      await refusedBody(422, 'expiresAt', { expiresAt });
     await refusedBody(400, 'expiresAt', { expiresAt: 1_900_000_000_000 });
   });
 
@@ -272,7 +313,13 @@ eachDatabase('new links', (databases) => {
       assert.equal((await links.create({ [field]: 'app.example/x' }))[field], 'https://app.example/x');
       assert.equal((await links.create({ [field]: 'myapp://x' }))[field], 'myapp://x');
       assert.equal((await links.create({ [field]: null }))[field], null);
-      for (const bad of ['', 'nope', 'javascript:alert(1)', 'vbscript:x', `https://a.example/${'x'.repeat(32_000)}`]) {
+      for (const bad of [
+        '',
+        'nope',
+        'javascript:alert(1)',
+        'vbscript:x',
+        `https://a.example/${'x'.repeat(32_000)}`,
+      ]) {
         await refusedBody(422, field, { [field]: bad });
       }
     }
@@ -290,17 +337,29 @@ eachDatabase('new links', (databases) => {
   });
 
   test('campaign fields go into the destination and are read back from it', async () => {
-    const fields = { utm_source: ' s ', utm_medium: 'm', utm_campaign: 'c', utm_term: 't', utm_content: 'a+b+c' };
+    const fields = {
+      utm_source: ' s ',
+      utm_medium: 'm',
+      utm_campaign: 'c',
+      utm_term: 't',
+      utm_content: 'a+b+c',
+    };
     const link = await links.create({ url: 'https://a.example/?utm_source=old&x=1', ...fields, ref: 'r' });
     assert.equal(
       link.url,
       'https://a.example/?utm_source=s&x=1&utm_medium=m&utm_campaign=c&utm_term=t&utm_content=a+b%2Bc&ref=r',
     );
     const { utm_source, utm_medium, utm_campaign, utm_term, utm_content } = link;
-    assert.deepEqual([utm_source, utm_medium, utm_campaign, utm_term, utm_content], ['s', 'm', 'c', 't', 'a b+c']);
+    assert.deepEqual(
+      [utm_source, utm_medium, utm_campaign, utm_term, utm_content],
+      ['s', 'm', 'c', 't', 'a b+c'],
+    );
     assert.ok(!('ref' in link));
     const read = await links.create({ url: 'https://a.example?utm_term=T&utm_medium=' });
-    assert.deepEqual([read.url, read.utm_term, read.utm_medium], ['https://a.example?utm_term=T&utm_medium=', 'T', null]);
+    assert.deepEqual(
+      [read.url, read.utm_term, read.utm_medium],
+      ['https://a.example?utm_term=T&utm_medium=', 'T', null],
+    );
     for (const field of [...Object.keys(fields), 'ref']) {
       const cleared = await links.create({ url: `https://a.example/?${field}=x&y=1`, [field]: '' });
       assert.equal(cleared.url, 'https://a.example/?y=1');
@@ -316,17 +375,25 @@ eachDatabase('new links', (databases) => {
     assert.equal(link.testCompletedAt, '2027-01-22T10:00:00.000Z');
     const variant = (percentage: number, url = 'https://a.example') => ({ url, percentage });
     const accepted = [variant(10), variant(90), variant(33.3), variant(10)];
-    assert.equal((await links.create({ testVariants: accepted, trackConversion: true })).testVariants.length, 4);
+    assert.equal(
+      (await links.create({ testVariants: accepted, trackConversion: true })).testVariants.length,
+      4,
+    );
     assert.equal((await links.create({ testVariants: null })).testVariants, null);
     await refusedBody(422, 'testVariants', { testVariants: VARIANTS });
     await refusedBody(422, 'testVariants', { testVariants: VARIANTS, trackConversion: false });
-    const tracked = (testVariants: unknown[], field: string) => refusedBody(422, field, { testVariants, trackConversion: true });
+    const tracked = (testVariants: unknown[], field: string) =>
+      refusedBody(422, field, { testVariants, trackConversion: true });
     await tracked([variant(50)], 'testVariants');
-    await tracked(Array.from({ length: 5 }, () => variant(20)), 'testVariants');
+    await tracked(
+      Array.from({ length: 5 }, () => variant(20)),
+      'testVariants',
+    );
     await tracked([variant(9), variant(50)], 'testVariants[0].percentage');
     await tracked([variant(50), variant(91)], 'testVariants[1].percentage');
     await tracked([variant(50), variant(50, 'javascript:x')], 'testVariants[1].url');
-    for (const field of ['testStartedAt', 'testCompletedAt']) await refusedBody(422, field, { [field]: 'never ever' });
+    for (const field of ['testStartedAt', 'testCompletedAt'])
+      await refusedBody(422, field, { [field]: 'never ever' });
   });
 
   test('webhookIds must exist', async () => {
@@ -338,7 +405,10 @@ eachDatabase('new links', (databases) => {
 
   test('a link must not point at itself, by any of its destinations', async () => {
     const self = `https://${slug}/self`;
-    const variants = [{ url: 'https://a.example', percentage: 50 }, { url: self, percentage: 50 }];
+    const variants = [
+      { url: 'https://a.example', percentage: 50 },
+      { url: self, percentage: 50 },
+    ];
     for (const [field, body] of [
       ['url', { url: self }],
       ['url', { url: `http://www.${slug}/SELF?x=1` }],
@@ -358,11 +428,22 @@ eachDatabase('new links', (databases) => {
     const pro = linkCalls(t, await t.workspace('pro'));
     const business = linkCalls(t, await t.workspace('business'));
     const forPro = {
-      proxy: true, password: 'x', rewrite: true, expiresAt: 'tomorrow', ios: 'https://a.example',
-      android: 'https://a.example', geo: { DE: 'https://a.example' }, doIndex: true,
+      proxy: true,
+      password: 'x',
+      rewrite: true,
+      expiresAt: 'tomorrow',
+      ios: 'https://a.example',
+      android: 'https://a.example',
+      geo: { DE: 'https://a.example' },
+      doIndex: true,
     };
     for (const [field, value] of Object.entries(forPro)) {
-      await free.refused(403, field, 'POST', '/links', { url: 'https://a.example', [field]: value, key: 'a b', domain: 'x' });
+      await free.refused(403, field, 'POST', '/links', {
+        url: 'https://a.example',
+        [field]: value,
+        key: 'a b',
+        domain: 'x',
+      });
       await pro.create({ [field]: value });
     }
     await free.refused(403, 'folderId', 'POST', '/links', { url: 'https://a.example', folderId: 'fold_x' });
@@ -371,7 +452,15 @@ eachDatabase('new links', (databases) => {
       await pro.refused(403, field, 'POST', '/links', { url: 'https://a.example', [field]: value });
     }
     await business.create({ trackConversion: true, testVariants: VARIANTS });
-    const off = { proxy: false, password: null, expiresAt: null, geo: null, trackConversion: false, webhookIds: [], folderId: '' };
+    const off = {
+      proxy: false,
+      password: null,
+      expiresAt: null,
+      geo: null,
+      trackConversion: false,
+      webhookIds: [],
+      folderId: '',
+    };
     await free.create({ ...off, archived: true, publicStats: true, comments: 'c', title: 't' });
     await free.refused(403, 'key', 'POST', '/links', { url: 'https://a.example', key: 'abc' });
     await pro.create({ key: `p${databases.engine.slice(0, 2)}` });
@@ -400,7 +489,13 @@ eachDatabase('new links', (databases) => {
     ];
     for (const [index, [status, field]] of wrong.entries()) {
       // Everything that comes later is wrong as well; what is given twice, the earlier one decides.
-      const body = Object.assign({}, ...wrong.slice(index).map(([, , part]) => part).reverse());
+      const body = Object.assign(
+        {},
+        ...wrong
+          .slice(index)
+          .map(([, , part]) => part)
+          .reverse(),
+      );
       const calls = field === 'password' ? free : business;
       const plan = field === 'password' ? {} : { password: undefined };
       await calls.refused(status, field, 'POST', '/links', { url: 'https://a.example', ...body, ...plan });
@@ -415,7 +510,8 @@ eachDatabase('new links', (databases) => {
     );
     assert.equal(replies.filter(({ status }) => status === 200).length, 5);
     assert.equal(replies.filter(({ status }) => status === 403).length, 15);
-    for (const body of [{}, '{broken', { url: 'nope' }]) await limited.refused(403, undefined, 'POST', '/links', body);
+    for (const body of [{}, '{broken', { url: 'nope' }])
+      await limited.refused(403, undefined, 'POST', '/links', body);
     await limited.upsert({ url: 'https://upsert.example' });
     t.clock.advance(31 * 24 * 3_600_000);
     await limited.create({});

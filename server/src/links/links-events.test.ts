@@ -19,7 +19,8 @@ eachDatabase('changes of links', (databases) => {
   };
   const types = async () => (await links.newEvents()).map(([type]) => type);
   const url = 'https://a.example';
-  const statuses = (replies: { status: number }[], status: number) => replies.filter((reply) => reply.status === status).length;
+  const statuses = (replies: { status: number }[], status: number) =>
+    replies.filter((reply) => reply.status === status).length;
   const totalLinks = async () => (await t.app.services.workspaces.get(links.ws.id)).totalLinks;
 
   test('a new, changed, upserted and deleted link is told with what it then is', async () => {
@@ -39,11 +40,21 @@ eachDatabase('changes of links', (databases) => {
 
   test('each link of a call on many is told by itself', async () => {
     await fresh();
-    const made = (await links.call('POST', '/links/bulk', [{ url }, { url: 'nope' }, { url, externalId: 'b' }])).json.slice(0, 2);
-    assert.deepEqual(await links.newEvents(), made.map((link: unknown) => ['link.created', link]));
+    const made = (
+      await links.call('POST', '/links/bulk', [{ url }, { url: 'nope' }, { url, externalId: 'b' }])
+    ).json.slice(0, 2);
+    assert.deepEqual(
+      await links.newEvents(),
+      made.map((link: unknown) => ['link.created', link]),
+    );
     const linkIds = made.map((link: { id: string }) => link.id);
-    const changed = (await links.call('PATCH', '/links/bulk', { linkIds: [...linkIds, 'link_x'], data: { title: 'T' } })).json;
-    assert.deepEqual(await links.newEvents(), changed.slice(0, 2).map((link: unknown) => ['link.updated', link]));
+    const changed = (
+      await links.call('PATCH', '/links/bulk', { linkIds: [...linkIds, 'link_x'], data: { title: 'T' } })
+    ).json;
+    assert.deepEqual(
+      await links.newEvents(),
+      changed.slice(0, 2).map((link: unknown) => ['link.updated', link]),
+    );
     await links.call('DELETE', `/links/bulk?linkIds=${linkIds[0]},ext_b,link_x`);
     assert.deepEqual(await types(), ['link.deleted', 'link.deleted']);
   });
@@ -92,8 +103,13 @@ eachDatabase('changes of links', (databases) => {
     await fresh();
     const { db, services } = t.app;
     const actor = {
-      tokenId: 't', userId: links.ws.ownerId, role: 'owner', permissions: new Set<string>(),
-      workspaceId: links.ws.id, plan: 'enterprise', rates: {},
+      tokenId: 't',
+      userId: links.ws.ownerId,
+      role: 'owner',
+      permissions: new Set<string>(),
+      workspaceId: links.ws.id,
+      plan: 'enterprise',
+      limits: {},
     } as const;
     const failing = db.write(async () => {
       await services.links.create(actor, { url, key: 'half' });
@@ -120,7 +136,9 @@ eachDatabase('changes of links', (databases) => {
 
   test('of many that want one external id at once, one gets it', async () => {
     await fresh();
-    const replies = await Promise.all(Array.from({ length: 20 }, () => links.call('POST', '/links', { url, externalId: 'one' })));
+    const replies = await Promise.all(
+      Array.from({ length: 20 }, () => links.call('POST', '/links', { url, externalId: 'one' })),
+    );
     assert.equal(statuses(replies, 200), 1);
     assert.equal(statuses(replies, 409), 19);
   });
@@ -128,7 +146,9 @@ eachDatabase('changes of links', (databases) => {
   test('of many that rename to one key at once, one gets it', async () => {
     await fresh();
     const made = await Promise.all(Array.from({ length: 10 }, () => links.create({})));
-    const replies = await Promise.all(made.map(({ id }) => links.call('PATCH', `/links/${id}`, { key: 'goal' })));
+    const replies = await Promise.all(
+      made.map(({ id }) => links.call('PATCH', `/links/${id}`, { key: 'goal' })),
+    );
     assert.equal(statuses(replies, 200), 1);
     assert.equal(statuses(replies, 409), 9);
   });
@@ -136,7 +156,9 @@ eachDatabase('changes of links', (databases) => {
   test('many calls of a hundred that overlap make each key once', async () => {
     await fresh();
     const items = Array.from({ length: 40 }, (_, i) => ({ url, key: `over-${i}` }));
-    const replies = await Promise.all([items, [...items].reverse(), items].map((body) => links.call('POST', '/links/bulk', body)));
+    const replies = await Promise.all(
+      [items, [...items].reverse(), items].map((body) => links.call('POST', '/links/bulk', body)),
+    );
     const made = replies.flatMap((reply) => reply.json).filter((item: { id?: string }) => item.id);
     assert.equal(made.length, 40);
     assert.equal(await links.get('/links/count'), 40);
@@ -146,7 +168,13 @@ eachDatabase('changes of links', (databases) => {
   test('many upserts of one destination at once are one link', async () => {
     await fresh();
     const replies = await Promise.all(
-      Array.from({ length: 25 }, (_, i) => links.call('PUT', '/links/upsert', { url: 'https://one.example', utm_source: 's', title: `t${i % 3}` })),
+      Array.from({ length: 25 }, (_, i) =>
+        links.call('PUT', '/links/upsert', {
+          url: 'https://one.example',
+          utm_source: 's',
+          title: `t${i % 3}`,
+        }),
+      ),
     );
     assert.equal(statuses(replies, 200), 25);
     assert.equal(new Set(replies.map((reply) => reply.json.id)).size, 1);
@@ -159,14 +187,19 @@ eachDatabase('changes of links', (databases) => {
     const fields = ['utm_source', 'utm_medium', 'utm_campaign', 'utm_term', 'utm_content', 'ref'];
     await Promise.all(fields.map((field) => links.update(id, { [field]: field })));
     const { searchParams } = new URL((await links.get(`/links/${id}`)).url);
-    assert.deepEqual(fields.map((field) => searchParams.get(field)), fields);
+    assert.deepEqual(
+      fields.map((field) => searchParams.get(field)),
+      fields,
+    );
   });
 
   test('a link that many delete at once is deleted, counted and told once', async () => {
     await fresh();
     const { id } = await links.create({});
     await links.newEvents();
-    const calls = Array.from({ length: 10 }, (_, i) => links.call('DELETE', i % 2 ? `/links/${id}` : `/links/bulk?linkIds=${id}`));
+    const calls = Array.from({ length: 10 }, (_, i) =>
+      links.call('DELETE', i % 2 ? `/links/${id}` : `/links/bulk?linkIds=${id}`),
+    );
     await Promise.all(calls);
     assert.deepEqual(await types(), ['link.deleted']);
     assert.equal(await totalLinks(), 0);
@@ -180,7 +213,9 @@ eachDatabase('changes of links', (databases) => {
       ['PUT', '/links/upsert', { url: 'https://idempotent.example' }],
     ] as const) {
       const headers = { 'Idempotency-Key': `${method} ${path}` };
-      const replies = await Promise.all(Array.from({ length: 5 }, () => links.call(method, path, body, { headers })));
+      const replies = await Promise.all(
+        Array.from({ length: 5 }, () => links.call(method, path, body, { headers })),
+      );
       assert.equal(statuses(replies, 200), 5);
       assert.equal(new Set(replies.map((reply) => reply.text)).size, 1);
       const other = await links.call(method, path, { url: 'https://other.example' }, { headers });
@@ -189,6 +224,9 @@ eachDatabase('changes of links', (databases) => {
     assert.equal(await links.get('/links/count'), 4);
     const headers = { 'Idempotency-Key': 'refused' };
     assert.equal((await links.call('POST', '/links', { url: 'nope' }, { headers })).status, 422);
-    assert.equal((await links.call('POST', '/links', { url: 'nope' }, { headers })).headers.get('idempotency-replayed'), 'true');
+    assert.equal(
+      (await links.call('POST', '/links', { url: 'nope' }, { headers })).headers.get('idempotency-replayed'),
+      'true',
+    );
   });
 });

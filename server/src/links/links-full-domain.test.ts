@@ -24,19 +24,27 @@ eachDatabase('a domain with few free keys', (databases) => {
       insert into link (id, workspace_id, domain, key, lookup_key, url, url_hash, created_at, updated_at)
       select 'link_' || a.v || b.v || c.v, ${workspaceId}, ${domain}, a.v || b.v || c.v, a.v || b.v || c.v, '', '', 1, 1
       from letter a cross join letter b cross join ending c
-      where not exists (select 1 from link where link.domain = ${domain} and lookup_key = a.v || b.v || c.v)`.execute(t.app.db.query);
+      where not exists (select 1 from link where link.domain = ${domain} and lookup_key = a.v || b.v || c.v)`.execute(
+      t.app.db.query,
+    );
   }
 
   test('gives one of the last keys, none twice, and is a conflict when it is full', async () => {
     const links = linkCalls(t, await t.workspace());
     const slug = await links.domain();
     await fill(links.ws.id, slug, LETTERS.slice(0, -1));
-    const made = await Promise.all(Array.from({ length: 10 }, () => links.create({ domain: slug, keyLength: 3 })));
+    const made = await Promise.all(
+      Array.from({ length: 10 }, () => links.create({ domain: slug, keyLength: 3 })),
+    );
     const keys = made.map(({ key }) => key.toLowerCase());
     assert.equal(new Set(keys).size, 10);
     for (const key of keys) assert.ok(key.endsWith(LAST), key);
     await fill(links.ws.id, slug, [LAST]);
-    await links.refused(409, 'keyLength', 'POST', '/links', { url: 'https://a.example', domain: slug, keyLength: 3 });
+    await links.refused(409, 'keyLength', 'POST', '/links', {
+      url: 'https://a.example',
+      domain: slug,
+      keyLength: 3,
+    });
     assert.equal((await links.create({ domain: slug })).key.length, 7);
     assert.match((await links.create({ domain: slug, keyLength: 3, prefix: 'p' })).key, /^p\/\w{3}$/);
   });

@@ -30,15 +30,40 @@ eachDatabase('links', (databases) => {
     const folder = (await links.call('POST', '/folders', { name: 'Full' })).json.id;
     await links.call('POST', '/tags', { name: 'full' });
     const nullable = {
-      externalId: 'full-1', tenantId: 't', folderId: folder, comments: 'c', expiresAt: '2031-01-01T00:00:00.000Z',
-      expiredUrl: 'https://x.example/', password: 'p', title: 'T', description: 'D', image: 'https://i.example/x.png',
-      video: 'v', ios: 'https://ios.example/', android: 'https://android.example/', geo: { DE: 'https://de.example/' },
-      testVariants: VARIANTS, testStartedAt: '2027-01-01T00:00:00.000Z', testCompletedAt: '2031-01-01T00:00:00.000Z',
-      utm_source: 's', utm_medium: 'm', utm_campaign: 'c', utm_term: 't', utm_content: 'o',
+      externalId: 'full-1',
+      tenantId: 't',
+      folderId: folder,
+      comments: 'c',
+      expiresAt: '2031-01-01T00:00:00.000Z',
+      expiredUrl: 'https://x.example/',
+      password: 'p',
+      title: 'T',
+      description: 'D',
+      image: 'https://i.example/x.png',
+      video: 'v',
+      ios: 'https://ios.example/',
+      android: 'https://android.example/',
+      geo: { DE: 'https://de.example/' },
+      testVariants: VARIANTS,
+      testStartedAt: '2027-01-01T00:00:00.000Z',
+      testCompletedAt: '2031-01-01T00:00:00.000Z',
+      utm_source: 's',
+      utm_medium: 'm',
+      utm_campaign: 'c',
+      utm_term: 't',
+      utm_content: 'o',
     };
-    const flags = { trackConversion: true, archived: true, proxy: true, rewrite: true, doIndex: true, publicStats: true };
+    const flags = {
+      trackConversion: true,
+      archived: true,
+      proxy: true,
+      rewrite: true,
+      doIndex: true,
+      publicStats: true,
+    };
     const full = await links.create({ ...nullable, ...flags, tagNames: ['full'] });
-    for (const [field, value] of Object.entries({ ...nullable, ...flags })) assert.deepEqual(full[field], value, field);
+    for (const [field, value] of Object.entries({ ...nullable, ...flags }))
+      assert.deepEqual(full[field], value, field);
     t.clock.advance(1000);
     assert.deepEqual(await links.update(full.id, {}), full);
     let before = full;
@@ -59,15 +84,31 @@ eachDatabase('links', (databases) => {
   });
 
   test('a change without effect leaves the time of the last change as it is', async () => {
-    const link = await links.create({ url: 'https://same.example', geo: { DE: 'https://de.example', US: 'https://us.example' } });
+    const link = await links.create({
+      url: 'https://same.example',
+      geo: { DE: 'https://de.example', US: 'https://us.example' },
+    });
     t.clock.advance(1000);
-    const same = { url: link.url, key: link.key, geo: { US: 'https://us.example', DE: 'https://de.example' }, archived: false };
+    const same = {
+      url: link.url,
+      key: link.key,
+      geo: { US: 'https://us.example', DE: 'https://de.example' },
+      archived: false,
+    };
     assert.deepEqual(await links.update(link.id, same), link);
   });
 
   test('counters, ids and times cannot be set', async () => {
     const link = await links.create({});
-    const body = { id: 'x', clicks: 9, sales: 9, createdAt: '2001-01-01T00:00:00Z', disabledAt: '2001-01-01T00:00:00Z', userId: 'x', workspaceId: 'x' };
+    const body = {
+      id: 'x',
+      clicks: 9,
+      sales: 9,
+      createdAt: '2001-01-01T00:00:00Z',
+      disabledAt: '2001-01-01T00:00:00Z',
+      userId: 'x',
+      workspaceId: 'x',
+    };
     assert.deepEqual(await links.update(link.id, body), link);
   });
 
@@ -98,7 +139,10 @@ eachDatabase('links', (databases) => {
     const target = await links.domain();
     const link = await links.create({ domain: slug, key: 'mover' });
     const moved = await links.update(link.id, { domain: target });
-    assert.deepEqual([moved.domain, moved.key, moved.shortLink], [target, 'mover', `https://${target}/mover`]);
+    assert.deepEqual(
+      [moved.domain, moved.key, moved.shortLink],
+      [target, 'mover', `https://${target}/mover`],
+    );
     assert.equal((await links.get(`/links/info?domain=${target}&key=mover`)).id, link.id);
     await links.refused(404, undefined, 'GET', `/links/info?domain=${slug}&key=mover`);
     await links.create({ domain: slug, key: 'mover' });
@@ -113,8 +157,16 @@ eachDatabase('links', (databases) => {
     const root = await links.get(`/links/info?domain=${slug}`);
     assert.deepEqual([root.key, root.url, root.shortLink], ['_root', '', `https://${slug}`]);
     assert.equal(root.qrCode, `http://localhost:3000/api/qr?url=https://${slug}?qr=1`);
-    const changed = await links.update(root.id, { url: 'acme.example', key: 'x', domain: 'localhost:3000', utm_source: 's' });
-    assert.deepEqual([changed.domain, changed.key, changed.url], [slug, '_root', 'https://acme.example/?utm_source=s']);
+    const changed = await links.update(root.id, {
+      url: 'acme.example',
+      key: 'x',
+      domain: 'localhost:3000',
+      utm_source: 's',
+    });
+    assert.deepEqual(
+      [changed.domain, changed.key, changed.url],
+      [slug, '_root', 'https://acme.example/?utm_source=s'],
+    );
     await refusedChange(422, 'url', root.id, { url: `https://${slug}/`, utm_source: null });
     const cleared = await links.update(root.id, { url: '' });
     assert.deepEqual([cleared.url, cleared.utm_source], ['', null]);
@@ -131,8 +183,15 @@ eachDatabase('links', (databases) => {
     const next = await links.update(link.id, { url: 'https://b.example/?utm_source=web&utm_medium=m&ref=q' });
     assert.equal(next.url, 'https://b.example/?utm_source=mail&ref=q');
     assert.deepEqual([next.utm_source, next.utm_medium], ['mail', null]);
-    const sent = await links.update(link.id, { url: 'https://c.example/?utm_medium=m', utm_medium: 'm', utm_source: '' });
-    assert.deepEqual([sent.url, sent.utm_source, sent.utm_medium], ['https://c.example/?utm_medium=m', null, 'm']);
+    const sent = await links.update(link.id, {
+      url: 'https://c.example/?utm_medium=m',
+      utm_medium: 'm',
+      utm_source: '',
+    });
+    assert.deepEqual(
+      [sent.url, sent.utm_source, sent.utm_medium],
+      ['https://c.example/?utm_medium=m', null, 'm'],
+    );
     const alone = await links.update(link.id, { utm_term: 't' });
     assert.equal(alone.url, 'https://c.example/?utm_medium=m&utm_term=t');
   });
@@ -243,7 +302,10 @@ eachDatabase('links', (databases) => {
     const made = await links.upsert({ url: 'upsert.example/a', title: 'T' });
     t.clock.advance(1000);
     assert.deepEqual(await links.upsert({ url: 'upsert.example/a' }), made);
-    assert.deepEqual(await links.upsert({ url: 'https://upsert.example/a', title: 'T', key: '', keyLength: 9, prefix: 'p' }), made);
+    assert.deepEqual(
+      await links.upsert({ url: 'https://upsert.example/a', title: 'T', key: '', keyLength: 9, prefix: 'p' }),
+      made,
+    );
     const renamed = await links.upsert({ url: 'upsert.example/a', key: 'upserted', title: null });
     assert.deepEqual([renamed.id, renamed.key, renamed.title], [made.id, 'upserted', null]);
     await links.create({ key: 'in-use' });

@@ -8,6 +8,7 @@ import { owned } from '../kernel/resource.ts';
 import { findFreeKeys } from './free-keys.ts';
 import type { LinkLock } from './link.store.ts';
 import { type Link, ROOT_KEY, stripExternalPrefix } from './link.ts';
+import { groupCreations } from './link-creations.ts';
 import type { LinkDraft } from './link-draft.ts';
 import { type SaveImage, withBulkImage, withStoredImage } from './link-image.ts';
 import { checkedKey, DEFAULT_KEY_LENGTH, lookupKey } from './link-key.ts';
@@ -29,6 +30,9 @@ export interface NamedOutcome {
 export function createLinks(parts: LinksParts) {
   const { db, store, domains, folders, saveImage } = parts;
   const writes = createLinkWrites(parts);
+  const createTogether = groupCreations(db, (actor, drafts) =>
+    writes.createMany(actor, drafts, { metered: true }),
+  );
 
   /** By id, or by `ext_` and the caller's own id. */
   async function find(workspaceId: string, ref: string, lock?: LinkLock): Promise<Link | undefined> {
@@ -94,9 +98,7 @@ export function createLinks(parts: LinksParts) {
     },
 
     async create(actor: Actor, draft: LinkDraft): Promise<Link> {
-      return single(
-        await writes.createMany(actor, [await withStoredImage(draft, saveImage)], { metered: true }),
-      );
+      return single([await createTogether(actor, await withStoredImage(draft, saveImage))]);
     },
 
     /** Each draft has its own outcome, in the order given; one that could not be read has failed already. */
@@ -120,8 +122,7 @@ export function createLinks(parts: LinksParts) {
     async upsert(actor: Actor, draft: LinkDraft): Promise<Link> {
       const stored = await withStoredImage(draft, saveImage);
       return db.write(async () => {
-        await parts.workspaces.lock(actor.workspaceId);
-        const link = draft.url && (await store.findByUrl(actor.workspaceId, destinationsOf(draft), 'update'));
+        const link = draft.url && (await store.claimByUrl(actor.workspaceId, destinationsOf(draft)));
         if (!link) return single(await writes.createMany(actor, [stored], { metered: false }));
         return single(await writes.updateMany(actor, [{ link, draft: withoutKeyWish(stored) }]));
       });

@@ -15,8 +15,10 @@ export function followChanges(snapshot: LinkSnapshot): Follower {
   return {
     name: 'visits',
     digest({ type, payload, previous }) {
-      if (type.startsWith('link.')) return JSON.stringify(linkDigest(payload as Place, previous as Place | undefined));
-      if (type.startsWith('domain.')) return JSON.stringify(domainDigest(payload as { slug: string; previousSlug?: string }));
+      if (type.startsWith('link.'))
+        return JSON.stringify(linkDigest(payload as Place, previous as Place | undefined));
+      if (type.startsWith('domain.'))
+        return JSON.stringify(domainDigest(payload as { slug: string; previousSlug?: string }));
       return undefined;
     },
     receive(digests) {

@@ -46,7 +46,13 @@ export function createVisitLinkStore(db: Database) {
       .select((eb) =>
         eb
           .case()
-          .when(eb.or(SPECIAL_COLUMNS.map((name) => (FLAGS.includes(name) ? eb(name, '=', 1) : eb(name, 'is not', null)))))
+          .when(
+            eb.or(
+              SPECIAL_COLUMNS.map((name) =>
+                FLAGS.includes(name) ? eb(name, '=', 1) : eb(name, 'is not', null),
+              ),
+            ),
+          )
           .then(1)
           .else(0)
           .end()

@@ -1,22 +1,19 @@
 // Calls between two threads over one port, in both directions: a name and a value go over, a value or an error
 // comes back. When the other side is gone, everything that waits for it fails.
 
-export interface Port {
-  postMessage(message: unknown): void;
-  on(event: 'message', listener: (message: never) => void): unknown;
-}
-
 export type Handlers = Readonly<Record<string, (argument: never) => unknown>>;
 
 export interface Calls {
   call<T>(name: string, argument?: unknown): Promise<T>;
   /** Without an answer, and without knowing that it arrived. */
   tell(name: string, argument: unknown): void;
+  /** Takes what came over the port. */
+  receive(message: Message): void;
   /** The other side is gone. */
   end(cause: Error): void;
 }
 
-type Message =
+export type Message =
   | { ask: number; name: string; argument: unknown }
   | { tell: string; argument: unknown }
   | { answer: number; value: unknown }
@@ -27,7 +24,7 @@ interface Waiting {
   reject(error: Error): void;
 }
 
-export function createCalls(port: Port, handlers: Handlers): Calls {
+export function createCalls(post: (message: Message) => void, handlers: Handlers): Calls {
   const waiting = new Map<number, Waiting>();
   let ended: Error | undefined;
   let asked = 0;
@@ -35,9 +32,9 @@ export function createCalls(port: Port, handlers: Handlers): Calls {
   async function answer(id: number, name: string, argument: unknown): Promise<void> {
     try {
       const value = await run(name, argument);
-      port.postMessage({ answer: id, value });
+      post({ answer: id, value });
     } catch (error) {
-      port.postMessage({ answer: id, failure: error instanceof Error ? error.message : String(error) });
+      post({ answer: id, failure: error instanceof Error ? error.message : String(error) });
     }
   }
 
@@ -47,14 +44,14 @@ export function createCalls(port: Port, handlers: Handlers): Calls {
     return handler(argument as never);
   }
 
-  port.on('message', (message: Message) => {
+  function receive(message: Message): void {
     if ('ask' in message) return void answer(message.ask, message.name, message.argument);
     if ('tell' in message) return void run(message.tell, message.argument);
     const caller = waiting.get(message.answer);
     waiting.delete(message.answer);
     if ('failure' in message) caller?.reject(new Error(message.failure));
     else caller?.resolve(message.value);
-  });
+  }
 
   return {
     call<T>(name: string, argument?: unknown): Promise<T> {
@@ -63,10 +60,11 @@ export function createCalls(port: Port, handlers: Handlers): Calls {
       const id = asked;
       return new Promise<T>((resolve, reject) => {
         waiting.set(id, { resolve: (value) => resolve(value as T), reject });
-        port.postMessage({ ask: id, name, argument });
+        post({ ask: id, name, argument });
       });
     },
-    tell: (name, argument) => port.postMessage({ tell: name, argument }),
+    receive,
+    tell: (name, argument) => post({ tell: name, argument }),
     end(cause) {
       ended = cause;
       for (const caller of waiting.values()) caller.reject(cause);

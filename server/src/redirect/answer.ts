@@ -8,7 +8,7 @@ type Headers = Record<string, string | number | string[]>;
 export interface AnswerOptions {
   /** Asks search engines to leave the address out. */
   readonly noIndex: boolean;
-  readonly cookies?: string[] | undefined;
+  readonly cookies?: string | string[] | undefined;
 }
 
 const POWERED_BY = 'Linktrail';

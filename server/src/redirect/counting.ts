@@ -4,7 +4,6 @@ import type { ClickIds } from '../events/click-id.ts';
 import type { Click } from '../events/event.ts';
 import type { VisitLink } from '../links/visit-link.ts';
 import type { Visit } from './visit.ts';
-import { identityOf } from './visitor.ts';
 import type { VisitorWindow } from './window.ts';
 
 /** What became of a visit that reached its destination. */
@@ -19,11 +18,11 @@ export interface CountingParts {
   readonly onCounted: (outcome: Counted) => void;
 }
 
-/** A visit with its click id: recorded anew, or the one that the visitor has already. */
+/** A visit with its click id: a new one, or the one that the visitor has already. */
 export interface Counting {
   readonly clickId: string;
-  /** Undefined when the visit is no new click. */
-  readonly identityHash: string | undefined;
+  /** The visit is a click to record. */
+  readonly isClick: boolean;
 }
 
 const ID_COOKIE = /^[0-9A-Za-z]{1,64}$/;
@@ -34,29 +33,35 @@ export function idCookie({ domain, key }: VisitLink): string {
 
 export function createCounting({ record, window, clickIds, onCounted }: CountingParts) {
   function known(link: VisitLink, visit: Visit, recent: string | undefined): string {
-    const cookie = visit.cookies.get(idCookie(link));
+    const cookie = visit.cookie(idCookie(link));
     return cookie !== undefined && ID_COOKIE.test(cookie) ? cookie : (recent ?? clickIds());
   }
 
   return {
     /** Decides; nothing is recorded yet, since the click carries the address that is built with its id. */
     begin(link: VisitLink, visit: Visit): Counting {
+      const { ip, userAgent } = visit;
+      const visitor = { linkId: link.id, ip, userAgent };
       if (visit.bot || visit.noTrack) {
         onCounted(visit.bot ? 'robot' : 'untracked');
-        return { clickId: known(link, visit, undefined), identityHash: undefined };
+        return { clickId: known(link, visit, window.find(visitor)), isClick: false };
       }
-      const identityHash = identityOf(visit.ip, visit.userAgent);
-      const recent = window.find(link.id, identityHash);
-      if (recent === undefined) return { clickId: clickIds(), identityHash };
+      const clickId = clickIds();
+      const earlier = window.enter(visitor, clickId);
+      if (earlier === undefined) return { clickId, isClick: true };
       onCounted('repeated');
-      return { clickId: known(link, visit, recent), identityHash: undefined };
+      return { clickId: known(link, visit, earlier), isClick: false };
     },
 
-    /** Resolves when the answer may leave; undefined when it may at once. */
-    finish({ clickId, identityHash }: Counting, link: VisitLink, visit: Visit, url: string): Promise<void> | undefined {
-      if (identityHash === undefined) return undefined;
+    /** Resolves when the answer may leave, with whether the click is stored; undefined when it may at once. */
+    finish(
+      { clickId, isClick }: Counting,
+      link: VisitLink,
+      visit: Visit,
+      url: string,
+    ): Promise<boolean> | undefined {
+      if (!isClick) return undefined;
       const qr = visit.query.get('qr') === '1';
-      window.add(link.id, identityHash, clickId, visit.nowMs);
       return record({
         id: clickId,
         timeMs: visit.nowMs,
@@ -70,9 +75,10 @@ export function createCounting({ record, window, clickIds, onCounted }: Counting
         referer: visit.referer,
         trigger: qr ? 'qr' : 'link',
         qr,
-        identityHash,
+        // Derived from address and browser by those who store the click.
+        identityHash: '',
         countryHint: '',
-      }).then((stored) => onCounted(stored ? 'recorded' : 'lost'));
+      });
     },
   };
 }

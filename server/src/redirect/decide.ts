@@ -56,7 +56,11 @@ const RULES: readonly Rule[] = [
     answer: () => page('password', 200),
   },
   { name: 'banned', applies: ({ link }) => link.bannedAt !== null, answer: () => page('banned', 410) },
-  { name: 'disabled', applies: ({ link }) => link.disabledAt !== null, answer: ({ domain }) => notFound(domain) },
+  {
+    name: 'disabled',
+    applies: ({ link }) => link.disabledAt !== null,
+    answer: ({ domain }) => notFound(domain),
+  },
   {
     name: 'expired',
     applies: ({ link, visit }) => link.expiresAt !== null && link.expiresAt < visit.nowMs,
@@ -111,12 +115,16 @@ function page(name: EndPage, status: 200 | 404 | 410): Decision {
 }
 
 function notFound({ notFoundUrl }: VisitDomain): Decision {
-  return notFoundUrl ? { kind: 'elsewhere', status: 307, location: notFoundUrl, insteadOf: 'not_found' } : page('not_found', 404);
+  return notFoundUrl
+    ? { kind: 'elsewhere', status: 307, location: notFoundUrl, insteadOf: 'not_found' }
+    : page('not_found', 404);
 }
 
 function expired({ link, domain }: Facts): Decision {
-  if (link.expiredUrl) return { kind: 'elsewhere', status: 302, location: link.expiredUrl, insteadOf: 'expired' };
-  if (domain.expiredUrl) return { kind: 'elsewhere', status: 307, location: domain.expiredUrl, insteadOf: 'expired' };
+  if (link.expiredUrl)
+    return { kind: 'elsewhere', status: 302, location: link.expiredUrl, insteadOf: 'expired' };
+  if (domain.expiredUrl)
+    return { kind: 'elsewhere', status: 307, location: domain.expiredUrl, insteadOf: 'expired' };
   return page('expired', 410);
 }
 
@@ -125,10 +133,12 @@ export function passwordCookie(linkId: string): string {
 }
 
 /** The cookie is named by the link's id, which nobody can guess: trying it out needs no limit. */
-function knowsPassword({ id, password }: VisitLink, { query, cookies, passwordsRefused }: Visit): boolean {
+function knowsPassword({ id, password }: VisitLink, { query, cookie, passwordsRefused }: Visit): boolean {
   const typed = passwordsRefused ? null : query.get('pw');
-  const remembered = cookies.get(passwordCookie(id));
-  return [typed, remembered].some((given) => typeof given === 'string' && sameSecret(given, password as string));
+  const remembered = cookie(passwordCookie(id));
+  return [typed, remembered].some(
+    (given) => typeof given === 'string' && sameSecret(given, password as string),
+  );
 }
 
 function countryTarget({ geo }: VisitLink, visit: Visit): string | undefined {
@@ -150,8 +160,15 @@ function arriveAtUrl({ link, visit }: Facts): Arrival {
 
 function chosenVariant(link: VisitLink, visit: Visit): string | undefined {
   const { testVariants, testCompletedAt } = link;
-  if (!testVariants || testVariants.length < 2 || testVariants.length > MAX_VARIANTS || testCompletedAt === null || testCompletedAt <= visit.nowMs) return undefined;
-  const earlier = visit.cookies.get(TEST_COOKIE);
+  if (
+    !testVariants ||
+    testVariants.length < 2 ||
+    testVariants.length > MAX_VARIANTS ||
+    testCompletedAt === null ||
+    testCompletedAt <= visit.nowMs
+  )
+    return undefined;
+  const earlier = visit.cookie(TEST_COOKIE);
   if (earlier !== undefined && testVariants.some(({ url }) => url === earlier)) return earlier;
   const total = testVariants.reduce((sum, { percentage }) => sum + percentage, 0);
   let rest = visit.chance() * total;

@@ -25,7 +25,8 @@ export interface Destination {
 
 export function finalUrl(to: Destination, link: VisitLink, visit: Visit, clickId: string): string {
   const { target } = to;
-  if (!addsAnything(to, link, visit)) return target === link.url ? target : (URL.parse(target)?.href ?? target);
+  if (!addsAnything(to, link, visit))
+    return target === link.url ? target : (URL.parse(target)?.href ?? target);
   const url = URL.parse(target);
   if (!url) return target;
   const { searchParams } = url;
@@ -109,5 +110,7 @@ function passOn(query: URLSearchParams, search: URLSearchParams, hasPassword: bo
       values.delete(name);
     }
   }
-  return new URLSearchParams([...merged, ...values].filter(([name, value]) => !(value === '1' && SWITCHES.has(name))));
+  return new URLSearchParams(
+    [...merged, ...values].filter(([name, value]) => !(value === '1' && SWITCHES.has(name))),
+  );
 }

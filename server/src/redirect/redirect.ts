@@ -6,14 +6,7 @@ import type { Clock } from '../kernel/clock.ts';
 import { sameSecret } from '../kernel/ids.ts';
 import type { LinkSnapshot } from '../links/link-snapshot.ts';
 import type { VisitDomain, VisitLink } from '../links/visit-link.ts';
-import {
-  cookieText,
-  sendElsewhere,
-  sendFile,
-  sendMoved,
-  sendPage,
-  sendRedirect,
-} from './answer.ts';
+import { cookieText, sendElsewhere, sendFile, sendMoved, sendPage, sendRedirect } from './answer.ts';
 import { type CountingParts, createCounting, idCookie } from './counting.ts';
 import { type Arrival, decide, passwordCookie, TEST_COOKIE } from './decide.ts';
 import { finalUrl } from './final-url.ts';
@@ -24,7 +17,19 @@ import { createVisit, type Visit } from './visit.ts';
 
 /** What visits end as; the labels of a metric. */
 export const OUTCOMES = [
-  'redirected', 'page', 'not_found', 'expired', 'banned', 'password', 'inspected', 'previewed', 'file', 'moved', 'probe', 'refused', 'failed',
+  'redirected',
+  'page',
+  'not_found',
+  'expired',
+  'banned',
+  'password',
+  'inspected',
+  'previewed',
+  'file',
+  'moved',
+  'probe',
+  'refused',
+  'failed',
 ] as const;
 export type VisitOutcome = (typeof OUTCOMES)[number];
 
@@ -89,7 +94,7 @@ export function createRedirect(parts: RedirectParts) {
     const domain = snapshot.domain(slug);
     if (domain instanceof Promise) return undefined;
     if (!domain || resolved.kind !== 'key') return { domain: domain ?? unknownDomain(slug), link: null };
-    const link = snapshot.link(domain, lookupOf(resolved.key, domain));
+    const link = snapshot.link(domain, lookupOf(resolved, domain));
     if (link instanceof Promise || (link?.geo && countries.ready())) return undefined;
     return { domain, link };
   }
@@ -97,12 +102,12 @@ export function createRedirect(parts: RedirectParts) {
   async function findLater({ slug, resolved }: Ask): Promise<Found> {
     const domain = await snapshot.domain(slug);
     if (!domain || resolved.kind !== 'key') return { domain: domain ?? unknownDomain(slug), link: null };
-    const link = await snapshot.link(domain, lookupOf(resolved.key, domain));
+    const link = await snapshot.link(domain, lookupOf(resolved, domain));
     if (link?.geo) await countries.ready();
     return { domain, link };
   }
 
-  function answer(ask: Ask, found: Found): void {
+  function answer(ask: Ask, found: Found) {
     const { resolved, request, response } = ask;
     if (!METHODS.has(request.method ?? '')) return refuse(ask);
     if (resolved.kind === 'file') return sendNamedFile(ask, found.domain, resolved.file);
@@ -116,7 +121,7 @@ export function createRedirect(parts: RedirectParts) {
     visit(ask, found);
   }
 
-  function visit(ask: Ask, { link, domain }: Found): void {
+  function visit(ask: Ask, { link, domain }: Found) {
     const { request, caller, path, search, resolved } = ask;
     const visit = createVisit({
       nowMs: clock.now(),
@@ -133,7 +138,8 @@ export function createRedirect(parts: RedirectParts) {
     const decision = decide(link, domain, visit);
     if (decision.kind === 'arrive') return arrive(ask, { domain, link: link as VisitLink }, visit, decision);
     onVisit(OUTCOME_OF[decision.kind === 'page' ? decision.page : decision.insteadOf]);
-    if (decision.kind === 'page') return showPage(ask, { link, domain }, decision, passwordProblem(link, visit));
+    if (decision.kind === 'page')
+      return showPage(ask, { link, domain }, decision, passwordProblem(link, visit));
     const location = URL.parse(decision.location)?.href ?? decision.location;
     if (decision.status === 307) sendElsewhere(ask.response, location);
     else sendRedirect(ask.response, decision.status, location, { noIndex: hidden(link, domain) });
@@ -148,14 +154,14 @@ export function createRedirect(parts: RedirectParts) {
     return WRONG_PASSWORD;
   }
 
-  function showPage(ask: Ask, found: Found, { page, status }: PageDecision, problem?: string): void {
+  function showPage(ask: Ask, found: Found, { page, status }: PageDecision, problem?: string) {
     const noIndex = page !== 'not_found' && (page === 'banned' || hidden(found.link, found.domain));
     const finalStatus = problem === TOO_MANY ? 429 : status;
     sendPage(ask.response, finalStatus, renderPage(page, { ...found, problem }), { noIndex });
   }
 
   /** The click first, then the answer. */
-  function arrive(ask: Ask, found: Arrived, visit: Visit, decision: Arrival): void {
+  function arrive(ask: Ask, found: Arrived, visit: Visit, decision: Arrival) {
     const { link } = found;
     const counted = counting.begin(link, visit);
     const destination = { target: decision.target, fallback: decision.variant ?? link.url };
@@ -163,17 +169,27 @@ export function createRedirect(parts: RedirectParts) {
     const written = counting.finish(counted, link, visit, url);
     const cookies = arrivalCookies(link, ask.path, counted.clickId, decision.variant);
     if (!written) return sendArrival(ask, found, decision, url, cookies);
-    written.then(() => sendArrival(ask, found, decision, url, cookies)).catch((error) => fail(ask, error));
+    const send = (stored: boolean) => {
+      parts.onCounted(stored ? 'recorded' : 'lost');
+      guarded(ask, () => sendArrival(ask, found, decision, url, cookies));
+    };
+    written.then(send, (error) => fail(ask, error));
   }
 
-  function sendArrival(ask: Ask, { link, domain }: Arrived, decision: Arrival, url: string, cookies: string[]): void {
+  function sendArrival(
+    ask: Ask,
+    { link, domain }: Arrived,
+    decision: Arrival,
+    url: string,
+    cookies: string | string[],
+  ) {
     const options = { noIndex: hidden(link, domain), cookies };
     onVisit(decision.page ? 'page' : 'redirected');
     if (!decision.page) return sendRedirect(ask.response, decision.status, url, options);
     sendPage(ask.response, 200, renderPage(decision.page, { link, domain, target: url }), options);
   }
 
-  function takeForm(ask: Ask, found: Found): void {
+  function takeForm(ask: Ask, found: Found) {
     const { link } = found;
     const back = `${ownPath(ask.path)}${ask.search}`;
     if (!link || link.password === null) return seeOther(ask, back);
@@ -185,52 +201,60 @@ export function createRedirect(parts: RedirectParts) {
         if (given !== undefined && !limit.refuses(link.id) && sameSecret(given, password)) {
           const secure = ask.caller.origin.startsWith('https:');
           const name = passwordCookie(link.id);
-          return seeOther(ask, back, [cookieText({ name, value: given, path: ask.path, httpOnly: true, secure })]);
+          return seeOther(ask, back, [
+            cookieText({ name, value: given, path: ask.path, httpOnly: true, secure }),
+          ]);
         }
-        limit.failed(link.id);
+        if (given !== undefined) limit.failed(link.id);
         showPage(ask, found, PASSWORD_PAGE, WRONG_PASSWORD);
       })
       .catch((error) => fail(ask, error));
   }
 
-  function move(ask: Ask, location: string, status = 308): void {
+  function move(ask: Ask, location: string, status = 308) {
     onVisit('moved');
     if (status === 308) sendMoved(ask.response, location);
     else sendRedirect(ask.response, status, location, { noIndex: true });
   }
 
-  function sendNamedFile({ response }: Ask, domain: VisitDomain, name: keyof typeof FILES | 'none'): void {
+  function sendNamedFile({ response }: Ask, domain: VisitDomain, name: keyof typeof FILES | 'none') {
     onVisit('file');
     if (name === 'none') return sendFile(response, 404, 'text/plain', '');
     const own = { robots: null, apple: domain.appleAppSiteAssociation, android: domain.assetLinks }[name];
     sendFile(response, 200, FILES[name].contentType, own ?? FILES[name].text);
   }
 
-  function refuse({ response }: Ask): void {
+  function guarded(ask: Ask, work: () => void) {
+    try {
+      work();
+    } catch (error) {
+      fail(ask, error);
+    }
+  }
+
+  function refuse({ response }: Ask) {
     onVisit('refused');
     response.writeHead(405, { Allow: 'GET, HEAD', 'Content-Length': 0 }).end();
   }
 
-  function fail({ response, slug }: Ask, error: unknown): void {
+  function fail({ response, slug }: Ask, error: unknown) {
     onVisit('failed');
     parts.onError(error);
-    if (response.headersSent) return void response.destroy();
+    if (response.headersSent) return response.destroy();
     response.setHeader('Retry-After', '2');
     const page = renderPage('unavailable', { link: null, domain: unknownDomain(slug) });
     sendPage(response, 503, page, { noIndex: true });
   }
 
-  return (request: IncomingMessage, response: ServerResponse, caller: Caller): void => {
+  return (request: IncomingMessage, response: ServerResponse, caller: Caller) => {
     const ask = readAsk(request, response, caller, slugOf(caller.host));
-    try {
+    guarded(ask, () => {
       const found = findNow(ask);
       if (found) return answer(ask, found);
-    } catch (error) {
-      return fail(ask, error);
-    }
-    findLater(ask)
-      .then((found) => answer(ask, found))
-      .catch((error) => fail(ask, error));
+      findLater(ask)
+        .then((late) => answer(ask, late))
+        .catch((error) => fail(ask, error));
+    });
   };
 }
 
@@ -275,11 +299,15 @@ function hidden(link: VisitLink | null, domain: VisitDomain): boolean {
   return !domain.shared && !link?.doIndex;
 }
 
-function arrivalCookies(link: VisitLink, path: string, clickId: string, variant: string | undefined): string[] {
-  const cookies = [`${idCookie(link)}=${clickId}; Path=${path}; Max-Age=${CLICK_COOKIE_SECONDS}`];
-  if (variant !== undefined)
-    cookies.push(cookieText({ name: TEST_COOKIE, value: variant, path, maxAgeSeconds: TEST_COOKIE_SECONDS }));
-  return cookies;
+function arrivalCookies(
+  link: VisitLink,
+  path: string,
+  clickId: string,
+  variant: string | undefined,
+): string | string[] {
+  const id = `${idCookie(link)}=${clickId}; Path=${path}; Max-Age=${CLICK_COOKIE_SECONDS}`;
+  if (variant === undefined) return id;
+  return [id, cookieText({ name: TEST_COOKIE, value: variant, path, maxAgeSeconds: TEST_COOKIE_SECONDS })];
 }
 
 function seeOther({ response }: Ask, location: string, cookies?: string[]): void {

@@ -5,7 +5,8 @@ import { lookupKey } from '../links/link-key.ts';
 import type { VisitDomain } from '../links/visit-link.ts';
 
 export type Resolved =
-  | { readonly kind: 'key'; readonly key: string; readonly inspect: boolean }
+  /** `simple`: plain ASCII that needs no other form to be looked up. */
+  | { readonly kind: 'key'; readonly key: string; readonly simple: boolean; readonly inspect: boolean }
   | { readonly kind: 'file'; readonly file: FileName }
   /** A path that ends with a slash; the link is at the one without. */
   | { readonly kind: 'slash'; readonly path: string }
@@ -25,7 +26,7 @@ const FILES: ReadonlyMap<string, Resolved> = new Map([
   ['/apple-app-site-association', { kind: 'file', file: 'apple' }],
   ['/.well-known/assetlinks.json', { kind: 'file', file: 'android' }],
 ]);
-const ROOT: Resolved = { kind: 'key', key: ROOT_KEY, inspect: false };
+const ROOT: Resolved = { kind: 'key', key: ROOT_KEY, simple: false, inspect: false };
 const UNREADABLE: Resolved = { kind: 'unreadable' };
 const PROBE: Resolved = { kind: 'probe' };
 /** Nothing to decode, no sign with a meaning of its own: what most keys look like. */
@@ -34,7 +35,9 @@ const SIMPLE = /^\/[\w-]+(?:\/[\w-]+)*$/;
 export function resolvePath(path: string): Resolved {
   if (path === '/') return ROOT;
   if (SIMPLE.test(path)) {
-    return path === `/${ROOT_KEY}` ? UNREADABLE : { kind: 'key', key: path.slice(1), inspect: false };
+    return path === `/${ROOT_KEY}`
+      ? UNREADABLE
+      : { kind: 'key', key: path.slice(1), simple: true, inspect: false };
   }
   return FILES.get(path) ?? resolveUnusual(path);
 }
@@ -46,10 +49,10 @@ function resolveUnusual(path: string): Resolved {
   if (text.startsWith('.well-known') || /\.php7?$/i.test(text)) return PROBE;
   const inspect = text.endsWith('+');
   const key = inspect ? text.slice(0, -1) : text;
-  if (key === '') return { kind: 'key', key: ROOT_KEY, inspect };
+  if (key === '') return { kind: 'key', key: ROOT_KEY, simple: false, inspect };
   // A slash at either end is not part of any key, and _root is the name of what has none.
   if (key.startsWith('/') || key.endsWith('/') || key === ROOT_KEY) return UNREADABLE;
-  return { kind: 'key', key, inspect };
+  return { kind: 'key', key, simple: false, inspect };
 }
 
 /** The path as a Location on the same host: `//other.example` and `/\other.example` would lead away. */
@@ -58,8 +61,10 @@ export function ownPath(path: string): string {
 }
 
 /** What the snapshot finds the link by. */
-export function lookupOf(key: string, domain: VisitDomain): string {
-  return key === ROOT_KEY ? ROOT_KEY : lookupKey(key, domain);
+export function lookupOf({ key, simple }: { key: string; simple: boolean }, domain: VisitDomain): string {
+  if (key === ROOT_KEY) return ROOT_KEY;
+  if (simple) return domain.caseSensitive ? key : key.toLowerCase();
+  return lookupKey(key, domain);
 }
 
 function decoded(text: string): string | undefined {

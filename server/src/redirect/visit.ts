@@ -16,12 +16,12 @@ export interface Visit {
   readonly bot: boolean;
   /** The visitor asked not to be counted. */
   readonly noTrack: boolean;
-  readonly cookies: ReadonlyMap<string, string>;
   readonly userAgent: string;
   readonly referer: string;
   readonly ip: string;
   /** Too many wrong passwords were tried: one in the query is not looked at. */
   readonly passwordsRefused: boolean;
+  cookie(name: string): string | undefined;
   system(): System;
   /** Two letters, or undefined when unknown. */
   country(): string | undefined;
@@ -44,7 +44,6 @@ export interface VisitFacts {
 }
 
 const NO_QUERY = new URLSearchParams();
-const NO_COOKIES: ReadonlyMap<string, string> = new Map();
 
 export function createVisit(facts: VisitFacts): Visit {
   const { headers, ip } = facts;
@@ -58,14 +57,15 @@ export function createVisit(facts: VisitFacts): Visit {
     inspect: facts.inspect,
     bot: isRobot(facts.method, headers, query),
     noTrack: headers['dub-no-track'] !== undefined || (query !== NO_QUERY && query.has('dub-no-track')),
-    get cookies() {
-      cookies ??= headers.cookie === undefined ? NO_COOKIES : readCookies(headers.cookie);
-      return cookies;
-    },
     userAgent,
     referer: headers.referer ?? '',
     ip,
     passwordsRefused: facts.passwordsRefused,
+    cookie(name) {
+      if (headers.cookie === undefined) return undefined;
+      cookies ??= readCookies(headers.cookie);
+      return cookies.get(name);
+    },
     system: () => systemOf(userAgent),
     country: () => facts.country(ip),
     chance: facts.chance,

@@ -1,13 +1,12 @@
-// What a request says about its visitor: robot or person, system, cookies, and the identity by which a
-// returning visitor is recognised.
+// What a request says about its visitor: robot or person, system, cookies.
 import type { IncomingHttpHeaders } from 'node:http';
 import { isbot } from 'isbot';
 import { createBoundedMap } from '../kernel/bounded-map.ts';
-import { sha256Hex } from '../kernel/ids.ts';
 import type { System } from './visit.ts';
 
 /** Programs that fetch links for somebody else and that the detector does not know as such. */
-const MORE_ROBOTS = /scraper|fetch|axios|embedly|iframely|quora link preview|skypeuripreview|vkshare|bluesky/i;
+const MORE_ROBOTS =
+  /scraper|fetch|axios|embedly|iframely|quora link preview|skypeuripreview|vkshare|bluesky/i;
 const KEPT_USER_AGENTS = 10_000;
 /** A longer text is no browser's; it is judged anew each time, so that the memory for verdicts stays bounded. */
 const MAX_KEPT_LENGTH = 512;
@@ -68,8 +67,4 @@ function safeDecode(text: string): string {
   } catch {
     return text;
   }
-}
-
-export function identityOf(ip: string, userAgent: string): string {
-  return sha256Hex(`${ip}-${userAgent}`);
 }

@@ -4,14 +4,26 @@
 // 10^13 is taken for another's.
 import type { Click } from '../events/event.ts';
 import type { Clock } from '../kernel/clock.ts';
+import { randomSeed } from '../kernel/ids.ts';
 
 export interface VisitorWindow {
-  /** The id of the click that was recorded for this visitor within the last hour. */
-  find(linkId: string, identityHash: string): string | undefined;
-  add(linkId: string, identityHash: string, clickId: string, timeMs: number): void;
+  /**
+   * The id of the click that was recorded for this visitor of the link within the last hour. Without one, the
+   * visitor is remembered from now on with the id given.
+   */
+  enter(visitor: Visitor, clickId: string): string | undefined;
+  /** The same without remembering. */
+  find(visitor: Visitor): string | undefined;
   /** After a restart: the clicks recorded before, oldest first. */
   restore(clicks: AsyncIterable<Click>): Promise<void>;
   readonly size: number;
+}
+
+/** Whoever has the same address and the same browser is the same visitor. */
+export interface Visitor {
+  readonly linkId: string;
+  readonly ip: string;
+  readonly userAgent: string;
 }
 
 export const WINDOW_MS = 3_600_000;
@@ -29,35 +41,39 @@ export function createVisitorWindow({
 }): VisitorWindow {
   const ring = createRing(capacity);
   const index = createIndex(capacity, ring);
-  const key: Key = { low: 0, high: 0 };
+  const hash = createVisitorHash();
 
   /** The place of a click that still counts. */
-  function place(nowMs: number): number {
+  function recent(key: Key, nowMs: number): number {
     const at = index.find(key);
     // A clock that was set back by more than an hour leaves times that mean nothing any more.
     return at !== NOWHERE && Math.abs(nowMs - (ring.times[at] as number)) < WINDOW_MS ? at : NOWHERE;
   }
 
-  function add(linkId: string, identityHash: string, clickId: string, timeMs: number): void {
-    // Ids that are not ours are never recorded here; one that is would be cut.
-    if (clickId.length !== ID_LENGTH) return;
+  function remember(key: Key, clickId: string, timeMs: number): void {
     const at = ring.next();
     index.remove(at);
-    hashInto(key, linkId, identityHash);
     ring.put(at, key, clickId, timeMs);
     index.put(at);
   }
 
   return {
-    find(linkId, identityHash) {
-      hashInto(key, linkId, identityHash);
-      const at = place(clock.now());
+    enter(visitor, clickId) {
+      const key = hash(visitor);
+      const nowMs = clock.now();
+      const at = recent(key, nowMs);
+      if (at !== NOWHERE) return ring.idAt(at);
+      remember(key, clickId, nowMs);
+      return undefined;
+    },
+    find(visitor) {
+      const at = recent(hash(visitor), clock.now());
       return at === NOWHERE ? undefined : ring.idAt(at);
     },
-    add,
     async restore(clicks) {
-      for await (const { linkId, identityHash, id, timeMs } of clicks) {
-        if (Math.abs(clock.now() - timeMs) < WINDOW_MS) add(linkId, identityHash, id, timeMs);
+      for await (const click of clicks) {
+        const inTime = Math.abs(clock.now() - click.timeMs) < WINDOW_MS;
+        if (inTime && click.id.length === ID_LENGTH) remember(hash(click), click.id, click.timeMs);
       }
     },
     get size() {
@@ -77,7 +93,7 @@ function createRing(capacity: number) {
   const lows = new Uint32Array(capacity);
   const highs = new Uint32Array(capacity);
   const times = new Float64Array(capacity);
-  const ids = Buffer.from(new ArrayBuffer(capacity * ID_LENGTH));
+  const ids = new Uint8Array(capacity * ID_LENGTH);
   let added = 0;
   return {
     lows,
@@ -89,9 +105,11 @@ function createRing(capacity: number) {
       lows[at] = low;
       highs[at] = high;
       times[at] = timeMs;
-      ids.write(clickId, at * ID_LENGTH, ID_LENGTH, 'latin1');
+      const start = at * ID_LENGTH;
+      // Cheaper than a call into the buffer's native code for so few characters.
+      for (let i = 0; i < ID_LENGTH; i++) ids[start + i] = clickId.charCodeAt(i);
     },
-    idAt: (at: number) => ids.toString('latin1', at * ID_LENGTH, (at + 1) * ID_LENGTH),
+    idAt: (at: number) => String.fromCharCode(...ids.subarray(at * ID_LENGTH, (at + 1) * ID_LENGTH)),
   };
 }
 
@@ -136,13 +154,31 @@ function createIndex(capacity: number, { lows, highs }: ReturnType<typeof create
   };
 }
 
-function hashInto(key: Key, linkId: string, identityHash: string): void {
-  let [a, b] = [0x811c9dc5, 0x9e3779b1];
-  for (let i = 0; i < linkId.length; i++) {
-    const code = linkId.charCodeAt(i);
-    a = Math.imul(a ^ code, 0x01000193);
-    b = Math.imul(b + code, 0x85ebca6b) ^ (b >>> 13);
+/** Seeded by chance, so that nobody can make up a browser that is taken for somebody else's. */
+function createVisitorHash(): (visitor: Visitor) => Key {
+  const [seedLow, seedHigh] = [randomSeed(), randomSeed()];
+  const key: Key = { low: 0, high: 0 };
+
+  function add(text: string): void {
+    let { low, high } = key;
+    for (let i = 0; i < text.length; i++) {
+      const code = text.charCodeAt(i);
+      low = Math.imul(low ^ code, 0x01000193);
+      high = Math.imul(high ^ (code + (low >>> 15)), 0x85ebca6b);
+    }
+    key.low = low ^ (low >>> 13);
+    key.high = high ^ (high >>> 16);
   }
-  key.low = (a ^ Number.parseInt(identityHash.slice(0, 8), 16)) >>> 0;
-  key.high = (b ^ Number.parseInt(identityHash.slice(8, 16), 16)) >>> 0;
+
+  return ({ linkId, ip, userAgent }) => {
+    key.low = seedLow;
+    key.high = seedHigh;
+    add(linkId);
+    add(ip);
+    add(userAgent);
+    // One more round: the index takes its slots from the lower bits.
+    key.low = Math.imul(key.low ^ (key.high >>> 15), 0x2c1b3c6d) >>> 0;
+    key.high = Math.imul(key.high ^ (key.low >>> 12), 0x297a2d39) >>> 0;
+    return key;
+  };
 }

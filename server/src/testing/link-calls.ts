@@ -14,7 +14,13 @@ export interface LinkCalls {
   update(id: string, body: Record<string, unknown>): Promise<ShownLink>;
   upsert(body: Record<string, unknown>): Promise<ShownLink>;
   /** The call is refused; the message names the field where one is given. */
-  refused(status: number, field: string | undefined, method: string, path: string, body?: unknown): Promise<void>;
+  refused(
+    status: number,
+    field: string | undefined,
+    method: string,
+    path: string,
+    body?: unknown,
+  ): Promise<void>;
   /** A domain of the workspace. */
   domain(fields?: Record<string, unknown>): Promise<string>;
   /** Types and payloads of the outbox, from the first on or after those seen before. */
@@ -60,7 +66,9 @@ export function linkCalls(t: TestApp, ws: TestWorkspace): LinkCalls {
         .orderBy('id')
         .execute();
       lastEvent = rows.at(-1)?.id ?? lastEvent;
-      return rows.filter((row) => row.type.startsWith('link.')).map((row) => [row.type, JSON.parse(row.payload)]);
+      return rows
+        .filter((row) => row.type.startsWith('link.'))
+        .map((row) => [row.type, JSON.parse(row.payload)]);
     },
   };
 }

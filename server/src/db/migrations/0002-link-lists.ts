@@ -64,7 +64,10 @@ const dropEmptyOfLink = [
   ['user', "coalesce(old.user_id, '')"],
   ['tenant', 'old.tenant_id'],
 ]
-  .map(([dimension, value]) => `${dropEmpty(`${SAME_LINK} and dimension = '${dimension}' and value = ${value}`)};`)
+  .map(
+    ([dimension, value]) =>
+      `${dropEmpty(`${SAME_LINK} and dimension = '${dimension}' and value = ${value}`)};`,
+  )
   .join('\n');
 const dropEmptyOfTags = `${dropEmpty(`${SAME_LINK} and dimension = 'tagged' and value = ''`)};
   ${dropEmpty(`${SAME_LINK} and dimension = 'tag' and value in (select tag_id from link_tag where link_id = old.id)`)};`;
@@ -92,8 +95,18 @@ const SQLITE = [
         ofLink('new', 1),
         ofTags('old', -1, 'tag', 'link_tag as pair where pair.link_id = old.id'),
         ofTags('new', 1, 'tag', 'link_tag as pair where pair.link_id = new.id'),
-        ofTags('old', -1, 'tagged', '(select 1) as one where exists (select 1 from link_tag where link_id = old.id)'),
-        ofTags('new', 1, 'tagged', '(select 1) as one where exists (select 1 from link_tag where link_id = new.id)'),
+        ofTags(
+          'old',
+          -1,
+          'tagged',
+          '(select 1) as one where exists (select 1 from link_tag where link_id = old.id)',
+        ),
+        ofTags(
+          'new',
+          1,
+          'tagged',
+          '(select 1) as one where exists (select 1 from link_tag where link_id = new.id)',
+        ),
       ].join(' union all '),
     )};
     ${dropEmptyOfLink}
@@ -134,9 +147,15 @@ const trigger = (name: string, event: string, tables: string, body: string) => [
 
 const dropEmptyOf = (keys: string) => `${dropEmpty(`(${KEY}) in (select ${KEY} from (${keys}) as part)`)};`;
 const eachLink = (rows: string, n: 1 | -1) => ofLink('link', n, `${rows} as link cross join lateral `);
-const eachTag = (rows: string, n: 1 | -1) => ofTags('link', n, 'tag', `${rows} as link join link_tag as pair on pair.link_id = link.id`);
+const eachTag = (rows: string, n: 1 | -1) =>
+  ofTags('link', n, 'tag', `${rows} as link join link_tag as pair on pair.link_id = link.id`);
 const eachTagged = (rows: string, n: 1 | -1) =>
-  ofTags('link', n, 'tagged', `${rows} as link where exists (select 1 from link_tag where link_id = link.id)`);
+  ofTags(
+    'link',
+    n,
+    'tagged',
+    `${rows} as link where exists (select 1 from link_tag where link_id = link.id)`,
+  );
 const CHANGED = (rows: string) => `(select ${rows}.* from old_rows join new_rows using (seq)
   where ${differs(COUNTED, 'old_rows', 'new_rows', 'is distinct from')})`;
 const OLD_PARTS = [eachLink, eachTag, eachTagged].map((part) => part(CHANGED('old_rows'), -1));
@@ -173,10 +192,20 @@ const POSTGRES = [
     'insert on link_tag',
     'new table as new_rows',
     `${add(`${ofTags('link', 1, 'tag', 'new_rows as pair join link on link.id = pair.link_id')} union all
-      ${ofTags('link', 1, 'tagged', `(select link_id, count(*) as pairs from new_rows group by link_id) as added join link on link.id = added.link_id
-        where pairs = (select count(*) from link_tag where link_id = link.id)`)}`)};`,
+      ${ofTags(
+        'link',
+        1,
+        'tagged',
+        `(select link_id, count(*) as pairs from new_rows group by link_id) as added join link on link.id = added.link_id
+        where pairs = (select count(*) from link_tag where link_id = link.id)`,
+      )}`)};`,
   ),
-  ...trigger('link_untagged', 'delete on link_tag', 'old table as old_rows', `${add(UNTAGGED)}; ${dropEmptyOf(UNTAGGED)}`),
+  ...trigger(
+    'link_untagged',
+    'delete on link_tag',
+    'old table as old_rows',
+    `${add(UNTAGGED)}; ${dropEmptyOf(UNTAGGED)}`,
+  ),
   // Where the extension is installed already, it stays where it is.
   'create extension if not exists pg_trgm schema public',
   `do $body$ declare place text; begin
