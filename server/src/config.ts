@@ -204,9 +204,9 @@ const FIELDS = {
   maxConnections: {
     env: 'LINKTRAIL_MAX_CONNECTIONS',
     takes: 'a number from 10 to 1000000',
-    default: '20000',
+    default: '10000',
     description: 'Open connections; beyond it the longest idle one makes room.',
-    read: (text) => whole(text ?? '20000', 10, 1_000_000),
+    read: (text) => whole(text ?? '10000', 10, 1_000_000),
   },
   bodyLimitBytes: {
     env: 'LINKTRAIL_BODY_LIMIT',
