@@ -37,6 +37,8 @@ const PERMISSIVE = new Set([
   'Unlicense',
   'Zlib',
 ]);
+/** Packages whose package.json names no licence, and the one that their LICENSE file is. */
+const STATED_ELSEWHERE: Readonly<Record<string, string>> = { 'node_modules/dub': 'MIT' };
 const EXACT_VERSION = /^\d+\.\d+\.\d+(-[\w.-]+)?$/;
 
 /** A native package for one Linux architecture must be locked for the other too, in the same version. */
@@ -83,7 +85,7 @@ export function checkPinned(files: readonly PackageFile[]): string[] {
 export function checkLicences(lock: LockFile): string[] {
   return Object.entries(lock.packages)
     .filter(([path, entry]) => path.includes('node_modules/') && !entry.link && !entry.dev)
-    .filter(([, { license }]) => !isPermissive(license))
+    .filter(([path, { license }]) => !isPermissive(license ?? STATED_ELSEWHERE[path]))
     .map(([path, { license }]) => `${path}: licence ${license ?? 'unknown'} is not on the list`);
 }
 

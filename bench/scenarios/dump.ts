@@ -27,7 +27,12 @@ export const dump: Scenario = {
       const lines = await moveTo({ engine: 'SQLite', folder, context, env: {} });
       const url = process.env.LINKTRAIL_TEST_POSTGRES;
       if (!url) return lines;
-      return [...lines, ...(await withSchema(url, (place) => moveTo({ engine: 'PostgreSQL', folder, context, env: { DATABASE_URL: place } })))];
+      return [
+        ...lines,
+        ...(await withSchema(url, (place) =>
+          moveTo({ engine: 'PostgreSQL', folder, context, env: { DATABASE_URL: place } }),
+        )),
+      ];
     } finally {
       await rm(folder, { recursive: true, force: true });
     }
@@ -50,7 +55,12 @@ async function moveTo({ engine, folder, context, env }: Move): Promise<Line[]> {
   const step = async (what: string, args: string[], dataDir: string, more: Record<string, string> = {}) => {
     const { seconds, peakMb } = await run(args, { LINKTRAIL_DATA_DIR: dataDir, ...more });
     progress(`${engine}: ${what} ${seconds.toFixed(1)} s, peak ${peakMb} MB`);
-    lines.push({ name: 'dump', what: `${engine}: ${what} of ${links} links (${seconds.toFixed(1)} s, peak memory ${peakMb} MB)`, ours: links / seconds, unit: 'links/s' });
+    lines.push({
+      name: 'dump',
+      what: `${engine}: ${what} of ${links} links (${seconds.toFixed(1)} s, peak memory ${peakMb} MB)`,
+      ours: links / seconds,
+      unit: 'links/s',
+    });
   };
   if (engine === 'SQLite') {
     await fill(source, links);
@@ -80,10 +90,19 @@ async function fill(dataDir: string, links: number): Promise<void> {
 
 /** What the links refer to. */
 async function addNeeded(db: Database): Promise<void> {
-  const domains = ['a.example', 'b.example', 'rare.example'].map((slug) => sql`(${slug}, ${BIG}, ${slug}, 'code', 1, 1)`);
-  await sql`insert into domain (id, workspace_id, slug, verification_code, created_at, updated_at) values ${sql.join(domains)}`.execute(db.query);
-  const folders = Array.from({ length: 60 }, (_, i) => sql`(${`fold_${i}`}, ${BIG}, ${`f${i}`}, ${`f${i}`}, 'default', 1, 1)`);
-  await sql`insert into folder (id, workspace_id, name, name_folded, type, created_at, updated_at) values ${sql.join(folders)}`.execute(db.query);
+  const domains = ['a.example', 'b.example', 'rare.example'].map(
+    (slug) => sql`(${slug}, ${BIG}, ${slug}, 'code', 1, 1)`,
+  );
+  await sql`insert into domain (id, workspace_id, slug, verification_code, created_at, updated_at) values ${sql.join(domains)}`.execute(
+    db.query,
+  );
+  const folders = Array.from(
+    { length: 60 },
+    (_, i) => sql`(${`fold_${i}`}, ${BIG}, ${`f${i}`}, ${`f${i}`}, 'default', 1, 1)`,
+  );
+  await sql`insert into folder (id, workspace_id, name, name_folded, type, created_at, updated_at) values ${sql.join(folders)}`.execute(
+    db.query,
+  );
 }
 
 async function withSchema(url: string, work: (place: string) => Promise<Line[]>): Promise<Line[]> {
@@ -100,9 +119,15 @@ async function withSchema(url: string, work: (place: string) => Promise<Line[]>)
   }
 }
 
-async function run(args: string[], env: Record<string, string>): Promise<{ seconds: number; peakMb: number }> {
+async function run(
+  args: string[],
+  env: Record<string, string>,
+): Promise<{ seconds: number; peakMb: number }> {
   const startMs = performance.now();
-  const child = spawn(process.execPath, [CLI, ...args], { env: { ...process.env, ...env }, stdio: ['ignore', 'ignore', 'pipe'] });
+  const child = spawn(process.execPath, [CLI, ...args], {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
   let said = '';
   child.stderr?.on('data', (chunk) => {
     said = `${said}${chunk}`.slice(-2_000);

@@ -20,6 +20,7 @@ import { createDomainStore } from './domains/domain.store.ts';
 import { createDomains } from './domains/domains.ts';
 import { dnsSetup, trustingSetup } from './domains/verify.ts';
 import { createDump, type Dump } from './dump/dump.ts';
+import { createEventFlow, readJournalNode } from './event-flow.ts';
 import { createFiles } from './files/files.ts';
 import { createFolderStore } from './folders/folder.store.ts';
 import { createFolders } from './folders/folders.ts';
@@ -41,6 +42,7 @@ import { createGuardedFetch } from './kernel/guarded-fetch.ts';
 import { createIds, type Ids } from './kernel/ids.ts';
 import { createLog, type Log } from './kernel/log.ts';
 import { createMetrics, type Metrics } from './kernel/metrics.ts';
+import { createLinkCounterStore } from './links/link-counters.store.ts';
 import { createLinkStore, toColumns } from './links/link.store.ts';
 import { createLinkCascade } from './links/link-cascade.ts';
 import { createRecordLinks } from './links/link-events.ts';
@@ -51,6 +53,7 @@ import { createLinks } from './links/links.ts';
 import { createShortUrlLookup } from './links/short-url.ts';
 import { createTestEnd } from './links/test-end.ts';
 import { allOperations, type Services } from './operations.ts';
+import type { Pipeline } from './pipeline/pipeline.ts';
 import { createQrCodes } from './qr/qr-codes.ts';
 import { createVisitLinkStore } from './links/visit-link.store.ts';
 import { createTagStore } from './tags/tag.store.ts';
@@ -90,6 +93,7 @@ export interface App {
   readonly jobs: Jobs;
   readonly metrics: Metrics;
   readonly visits: Visits;
+  readonly pipeline: Pipeline;
   readonly handler: (request: IncomingMessage, response: ServerResponse) => void;
   /** Opens the port and starts the background jobs. */
   listen(): Promise<Listener>;
@@ -147,8 +151,12 @@ async function compose(options: AppOptions & { clock: Clock; log: Log }, db: Dat
   const jobs = createJobs({ db, clock, log, owner: ids('node_'), jobs: recurringJobs(db, clock, services), onRun: metrics.job });
   const state = { draining: false };
   const { loadLinks } = createVisitLinkStore(db);
-  const visits = await openVisits({ config, db, domains: services.domains, loadLinks, metrics, clock, log });
-  const handler = createHandler(config, api, db, metrics, state, visits);
+  const node = await readJournalNode({ dataDir: config.dataDir, db, clock, ids });
+  const after = node.position;
+  const visits = await openVisits({ config, db, domains: services.domains, loadLinks, metrics, clock, log, after });
+  const counted = { links: createLinkCounterStore(db), workspaces: createWorkspaceStore(db) };
+  const events = createEventFlow({ config, db, node, visits, ...counted, metrics, clock, log });
+  const handler = createHandler(config, api, db, metrics, state, [visits.health, events.health], visits);
   metrics.gauge('linktrail_requests_in_flight', 'API requests under way.', api.inFlight);
   metrics.gauge('linktrail_writes_waiting', 'Writes waiting for the store.', () => db.stats().waitingWrites);
   let listener: Listener | undefined;
@@ -157,6 +165,7 @@ async function compose(options: AppOptions & { clock: Clock; log: Log }, db: Dat
   async function shutDown(): Promise<void> {
     state.draining = true;
     await listener?.close(config.drainMs);
+    await events.close();
     await visits.close();
     await jobs.stop();
     await authenticator.flush();
@@ -175,11 +184,13 @@ async function compose(options: AppOptions & { clock: Clock; log: Log }, db: Dat
     jobs,
     metrics,
     visits,
+    pipeline: events.pipeline,
     handler,
     async listen() {
       listener = await openPort(config, handler, metrics, log);
       metrics.gauge('linktrail_connections', 'Open connections.', listener.connections);
       jobs.start();
+      events.start();
       return listener;
     },
     close() {
@@ -290,12 +301,13 @@ function createHandler(
   db: Database,
   metrics: Metrics,
   state: { draining: boolean },
+  more: readonly HealthPart[],
   visits: Visits,
 ) {
   const parts: HealthPart[] = [
     { name: 'database', check: () => db.ping() },
     { name: 'disk', check: () => checkWritable(config.dataDir) },
-    visits.health,
+    ...more,
     {
       name: 'process',
       check: () => (state.draining ? Promise.reject(new Error('shutting down')) : Promise.resolve()),

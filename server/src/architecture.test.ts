@@ -74,6 +74,8 @@ const DIRECTIONS: Direction[] = [
     from: `${name}/*`,
     to: [...FEATURE_BASE, ...ALL_FEATURES.slice(0, i)],
   })),
+  // Behind the journal: it feeds the stores, and knows of SQL only what app.ts hands to it.
+  { from: 'pipeline/*', to: ['kernel/*', 'events/*', 'db/*', 'analytics/*'] },
   {
     from: 'redirect/*',
     to: [
@@ -93,6 +95,11 @@ const DIRECTIONS: Direction[] = [
     typesTo: ALL_FEATURES,
   },
   { from: 'app.ts', to: ['*'] },
+  {
+    from: 'event-flow.ts',
+    to: ['kernel/*', 'events/*', 'db/sink-offset.ts', 'pipeline/*'],
+    typesTo: ['config.ts', 'db/*', 'http/*', 'visits.ts'],
+  },
   {
     from: 'visits.ts',
     to: ['kernel/*', 'events/*', 'http/host.ts', 'links/*', 'redirect/*'],

@@ -35,6 +35,7 @@ export interface Config {
   readonly redisUrl: string | undefined;
   readonly tlsCert: string | undefined;
   readonly tlsKey: string | undefined;
+  readonly geoFiles: readonly string[];
   readonly logLevel: LogLevel;
   readonly maxInFlight: number;
   readonly maxConnections: number;
@@ -186,6 +187,14 @@ const FIELDS = {
     default: '',
     description: 'The private key of the certificate.',
     read: (text) => optional(text, existingFile),
+  },
+  geoFiles: {
+    env: 'LINKTRAIL_GEO_FILE',
+    takes: 'files in MaxMind’s format (.mmdb), separated by commas',
+    default: 'the country file that comes with the product',
+    description:
+      'Where visitors come from, with regions and cities. Used before the country file; the first that knows an address has the say.',
+    read: (text) => (text === undefined ? [] : text.split(',').map((path) => existingFile(path.trim()))),
   },
   logLevel: {
     env: 'LINKTRAIL_LOG_LEVEL',

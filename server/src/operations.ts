@@ -14,7 +14,6 @@ import type { GuardedFetch } from './kernel/guarded-fetch.ts';
 import { linkOperations } from './links/link.api.ts';
 import { linkHelperOperations } from './links/link-helpers.api.ts';
 import type { LinkLists } from './links/link-lists.ts';
-import type { LinkSearchStore } from './links/link-search.store.ts';
 import type { Links } from './links/links.ts';
 import type { TestEnd } from './links/test-end.ts';
 import { qrOperations } from './qr/qr.api.ts';
@@ -35,7 +34,7 @@ export interface Services {
   readonly folders: Folders;
   readonly links: Links;
   readonly linkLists: LinkLists;
-  readonly linkSearch: LinkSearchStore;
+  readonly linkSearch: { index(signal: AbortSignal): Promise<void> };
   readonly testEnd: TestEnd;
   readonly qrCodes: QrCodes;
   readonly guardedFetch: GuardedFetch;

@@ -8,6 +8,7 @@ import type { Domains } from './domains/domains.ts';
 import { createClickIds } from './events/click-id.ts';
 import { createEventEncoder } from './events/event.ts';
 import { type FileJournal, openFileJournal } from './events/file-journal.ts';
+import type { Position } from './events/journal.ts';
 import { openJournalDirectory } from './events/journal-files.ts';
 import { readRecentClicks } from './events/recent-clicks.ts';
 import { createWake, type Wake } from './events/wake.ts';
@@ -38,6 +39,8 @@ export interface VisitsParts {
   readonly metrics: Metrics;
   readonly clock: Clock;
   readonly log: Log;
+  /** Up to where the journal was read: its numbering goes on after it even if its files are gone. */
+  readonly after: Position | undefined;
 }
 
 export interface Visits {
@@ -56,7 +59,7 @@ export async function openVisits(parts: VisitsParts): Promise<Visits> {
   const journalPath = join(config.dataDir, 'journal');
   const wake = createWake();
   const directory = await openJournalDirectory(journalPath);
-  const journal = await openFileJournal({ directory, clock, log, onWrite: wake.notify });
+  const journal = await openFileJournal({ directory, clock, log, onWrite: wake.notify, after: parts.after });
   const snapshot = createLinkSnapshot({ source: createSource(parts), maxLinks: MAX_LINKS });
   await db.follow(followChanges(snapshot));
   const window = createVisitorWindow({ clock });

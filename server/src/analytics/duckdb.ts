@@ -35,7 +35,12 @@ export interface Stretch {
   readonly lastBatch: number;
 }
 
-type State = { position: Position | undefined; archived: Position | undefined; batch: number; archivedBatch: number };
+type State = {
+  position: Position | undefined;
+  archived: Position | undefined;
+  batch: number;
+  archivedBatch: number;
+};
 
 const UNIT = '\u001f';
 const ROW = '\u001e';
@@ -57,7 +62,8 @@ const SCHEMA = [
 
 /** The lines of the first parameter, each as a list of texts `f`. */
 const LINES = `(select string_split(line, '${UNIT}') as f from (select unnest(string_split($1, '${ROW}')) as line))`;
-const cast = (index: number, type: string) => (type === 'VARCHAR' ? `f[${index}]` : `cast(f[${index}] as ${type})`);
+const cast = (index: number, type: string) =>
+  type === 'VARCHAR' ? `f[${index}]` : `cast(f[${index}] as ${type})`;
 const INSERT_CLICKS = `insert into click select ${CLICK_COLUMNS.map(({ type }, i) => cast(i + 1, type)).join(', ')}, $2 from ${LINES}`;
 const LINK_FIELDS = `f[1], f[2], f[3], f[4], f[5], f[6], f[7], f[8],
   case when f[9] = '' then [] else string_split(f[9], '${LIST}') end, f[10] = 'true', f[11] = 'true', cast(f[12] as BIGINT)`;
@@ -74,6 +80,7 @@ export async function openDuckdb({ path, threads, memoryMb }: DuckdbOptions): Pr
   for (const statement of SCHEMA) await writer.run(statement);
   const state = await readState(writer);
   const inTurn = createTurns();
+  const inReadTurn = createTurns();
 
   /** What `work` wrote and the new state are stored together, or neither is. */
   const write = (change: Partial<State>, work: () => Promise<void>): Promise<void> =>
@@ -97,8 +104,8 @@ export async function openDuckdb({ path, threads, memoryMb }: DuckdbOptions): Pr
       const number = state.batch + 1;
       await write({ position: upTo, batch: number }, () => insertBatch(writer, batch, number));
     },
-    findClick: (id) => findClick(reader, id),
-    count: () => count(reader),
+    findClick: (id) => inReadTurn(() => findClick(reader, id)),
+    count: () => inReadTurn(() => count(reader)),
     unarchived: () => ({
       from: state.archived,
       upTo: state.position,
@@ -111,16 +118,21 @@ export async function openDuckdb({ path, threads, memoryMb }: DuckdbOptions): Pr
       const number = state.batch + 1;
       const change = { position: upTo, archived: upTo, batch: number, archivedBatch: number };
       await write(change, async () => {
-        await writer.run(`insert into click by name select *, ${number} as batch from read_parquet(${text(file)})`);
+        await writer.run(
+          `insert into click by name select *, ${number} as batch from read_parquet(${text(file)})`,
+        );
       });
     },
     putLinks: (links) => write({}, () => putLinks(writer, links)),
     async close() {
-      await inTurn(async () => {
-        reader.closeSync();
-        writer.closeSync();
-        instance.closeSync();
-      });
+      // Closing under a running statement would end the process.
+      await inReadTurn(() =>
+        inTurn(async () => {
+          reader.closeSync();
+          writer.closeSync();
+          instance.closeSync();
+        }),
+      );
     },
   };
 }
@@ -146,7 +158,8 @@ async function storeState(connection: DuckDBConnection, state: State): Promise<v
 }
 
 async function insertBatch(connection: DuckDBConnection, batch: EventBatch, number: number): Promise<void> {
-  if (batch.clicks.length > 0) await connection.run(INSERT_CLICKS, [clickLines(batch.clicks), BigInt(number)]);
+  if (batch.clicks.length > 0)
+    await connection.run(INSERT_CLICKS, [clickLines(batch.clicks), BigInt(number)]);
   await putLinks(connection, batch.links);
 }
 
@@ -186,9 +199,7 @@ async function findClick(connection: DuckDBConnection, id: string): Promise<Clic
   const timeMs = clickTime(id);
   const range = timeMs === undefined ? '' : ' and time_ms between $2 and $3';
   const bounds =
-    timeMs === undefined
-      ? []
-      : [BigInt(timeMs - CLICK_TIME_SLACK_MS), BigInt(timeMs + CLICK_TIME_SLACK_MS)];
+    timeMs === undefined ? [] : [BigInt(timeMs - CLICK_TIME_SLACK_MS), BigInt(timeMs + CLICK_TIME_SLACK_MS)];
   const [row] = await rowsAsObjects(
     connection,
     `select ${CLICK_NAMES} from click where id = $1${range} limit 1`,
@@ -209,7 +220,7 @@ async function count(connection: DuckDBConnection): Promise<EventCounts> {
   const [row] = await rowsAsObjects(
     connection,
     `select (select count(*) from click) as clicks, (select count(distinct id) from click) as ids,
-      (select count(*) from link) as links`,
+      (select count(*) from link where not deleted) as links`,
   );
   return { clicks: Number(row?.clicks), distinctClicks: Number(row?.ids), links: Number(row?.links) };
 }
@@ -220,7 +231,8 @@ async function writeArchive(
   { afterBatch, lastBatch }: Stretch,
   earlier: string | undefined,
 ): Promise<void> {
-  const before = earlier === undefined ? '' : `select ${CLICK_NAMES} from read_parquet(${text(earlier)}) union all `;
+  const before =
+    earlier === undefined ? '' : `select ${CLICK_NAMES} from read_parquet(${text(earlier)}) union all `;
   await connection.run(
     `copy (${before}select ${CLICK_NAMES} from click where batch > ${afterBatch} and batch <= ${lastBatch})
       to ${text(file)} (format parquet, compression zstd)`,

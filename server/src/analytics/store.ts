@@ -13,6 +13,7 @@ export interface EventBatch {
 export interface EventCounts {
   readonly clicks: number;
   readonly distinctClicks: number;
+  /** Those that exist. */
   readonly links: number;
 }
 

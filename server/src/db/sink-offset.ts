@@ -6,8 +6,6 @@ import type { Database } from './database.ts';
 export interface SinkOffsets {
   /** Positions are texts whose order is their order in the journal. */
   find(name: string): Promise<string | undefined>;
-  /** The furthest of all sinks. */
-  findFurthest(): Promise<string | undefined>;
   /** Call it in the transaction of the batch; throws when the sink is not at `from` (any more). */
   advance(name: string, from: string | undefined, to: string): Promise<void>;
 }
@@ -40,13 +38,6 @@ export function createSinkOffsets({ db, clock }: { db: Database; clock: Clock })
         .where('name', '=', name)
         .executeTakeFirst();
       return row?.position;
-    },
-    async findFurthest() {
-      const row = await db.query
-        .selectFrom('sink_offset')
-        .select((eb) => eb.fn.max('position').as('position'))
-        .executeTakeFirst();
-      return row?.position ?? undefined;
     },
     async advance(name, from, to) {
       if (await (from === undefined ? begin(name, to) : move(name, from, to))) return;

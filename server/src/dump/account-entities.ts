@@ -16,10 +16,10 @@ import {
   image,
   json,
   oneOf,
-  stamp,
   text,
   textOrNull,
   timeOrNull,
+  times,
   words,
 } from './field.ts';
 import type { DraftRow } from './record.ts';
@@ -29,7 +29,6 @@ const limits = z.partialRecord(z.enum(LIMITS), z.int().min(0));
 const hostnames = z.array(z.string().max(255)).max(100);
 
 export function accountEntities(parts: { db: Database; clock: Clock; files: FileAddresses }): Entity[] {
-  const times = { createdAt: stamp(), updatedAt: stamp() };
   return [
     tableEntity(parts, {
       name: 'user',
@@ -40,7 +39,7 @@ export function accountEntities(parts: { db: Database; clock: Clock; files: File
         email: textOrNull(320),
         image: image(parts.files),
         isMachine: flag(),
-        ...times,
+        ...times(),
       },
       unique: [{ field: 'email', columns: ['email'] }],
       imageFields: ['image'],
@@ -70,7 +69,7 @@ export function accountEntities(parts: { db: Database; clock: Clock; files: File
         usageMonth: count(),
         payoutsUsage: count(),
         totalClicks: count(),
-        ...times,
+        ...times(),
       },
       unique: [
         { field: 'slug', columns: ['slug'] },
@@ -84,7 +83,6 @@ export function accountEntities(parts: { db: Database; clock: Clock; files: File
 
 /** Those that refer to the ones above and to folders. */
 export function membershipEntities(parts: { db: Database; clock: Clock }): Entity[] {
-  const times = { createdAt: stamp(), updatedAt: stamp() };
   return [
     tableEntity(parts, {
       name: 'member',
@@ -95,7 +93,7 @@ export function membershipEntities(parts: { db: Database; clock: Clock }): Entit
         workspaceId: id(),
         role: oneOf(ROLES),
         defaultFolderId: idOrNull(),
-        ...times,
+        ...times(),
       },
       references: { userId: 'user', workspaceId: 'workspace', defaultFolderId: 'folder' },
     }),
@@ -112,7 +110,7 @@ export function membershipEntities(parts: { db: Database; clock: Clock }): Entit
         scopes: words(),
         expiresAt: timeOrNull(),
         lastUsedAt: timeOrNull(),
-        ...times,
+        ...times(),
       },
       check: withPlainKey,
       references: { userId: 'user', workspaceId: 'workspace' },

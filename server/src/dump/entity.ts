@@ -53,5 +53,12 @@ export interface Conflict {
   readonly reason: string;
 }
 
-/** Says which rows of a workspace were written, for whoever keeps copies of them. */
-export type Tell = (workspaceId: string, ids: readonly string[]) => void;
+/** A row that was written, for whoever keeps copies of it. */
+export interface Change {
+  readonly workspaceId: string;
+  readonly id: string;
+  readonly now: DraftRow;
+  readonly before: Row | undefined;
+}
+
+export type Tell = (change: Change) => void;

@@ -4,7 +4,7 @@
 import { z } from 'zod';
 import { isoTime } from '../kernel/clock.ts';
 import { refusedDestination } from '../kernel/destination.ts';
-import type { SqlValue } from './record.ts';
+import type { DraftRow, SqlValue } from './record.ts';
 
 export interface Field {
   /** Reads the value of a line into the value of the column; undefined where the line says nothing. */
@@ -14,7 +14,7 @@ export interface Field {
   /** Where it is not the name of the field in snake case. */
   readonly column?: string;
   /** For columns that a line may leave out: what a new row gets. Absent: null. */
-  readonly fallback?: (nowMs: number) => SqlValue;
+  readonly fallback?: (nowMs: number, row: DraftRow) => SqlValue;
 }
 
 const MAX_TEXT = 100_000;
@@ -89,12 +89,17 @@ export const timeOrZero = (column: string): Field => ({
   column,
 });
 
-/** A line may leave it out: then the row keeps the time it has, or gets that of the import. */
-export const stamp = (): Field => ({
-  schema: instant.optional(),
-  show: (value) => isoTime(value as number),
-  fallback: (nowMs) => nowMs,
-});
+/**
+ * When a row was made and changed. A line may leave them out: then the row keeps those it has, or was made at
+ * the time of the import and not changed since.
+ */
+export const times = (): { createdAt: Field; updatedAt: Field } => {
+  const field = { schema: instant.optional(), show: (value: SqlValue) => isoTime(value as number) };
+  return {
+    createdAt: { ...field, fallback: (nowMs) => nowMs },
+    updatedAt: { ...field, fallback: (_nowMs, row) => row.created_at as number },
+  };
+};
 
 const destination = wellFormed(MAX_TEXT).superRefine((value, context) => {
   const refusal = value === '' ? undefined : refusedDestination(value);

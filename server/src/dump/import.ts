@@ -1,10 +1,10 @@
 // Brings records into the stores, batch by batch: each is one transaction with the mark of how far the import
 // has come. What cannot be taken stops it, with the line and the reason, or is handed out and passed over.
-import { type Database, isUniqueViolation } from '../db/database.ts';
+import { announce, type Database, isUniqueViolation } from '../db/database.ts';
 import { appendOutbox, type OutboxEvent } from '../db/outbox.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { AppError } from '../kernel/errors.ts';
-import type { Entity, Reference } from './entity.ts';
+import type { Change, Entity, Reference } from './entity.ts';
 import { valuesOf } from './export.ts';
 import { fileName } from './field.ts';
 import type { DumpFiles } from './file-entity.ts';
@@ -82,20 +82,24 @@ export function createImport(parts: ImportParts) {
 
   /** Returns how the rows of each type fared. */
   async function write(items: readonly Prepared[], source: string, state: object): Promise<Tally> {
-    return db.write(async () => {
+    return db.write(async (trx) => {
       const tally = newTally();
       const events: OutboxEvent[] = [];
       for (const run of runsOf(items)) {
         const { entity } = run[0] as Prepared;
         for (const reference of entity.references) await checkReference(entity, reference, byName, run);
         await checkFiles(parts.files, entity, run);
-        const result = await entity.write(run, (workspaceId, ids) =>
-          events.push({ workspaceId, type: 'dump.imported', payload: { type: entity.name, ids } }),
-        );
+        const changes: Change[] = [];
+        const result = await entity.write(run, (change) => changes.push(change));
         add(tally.written, entity.name, result.written);
         add(tally.unchanged, entity.name, result.unchanged);
+        announce(
+          trx,
+          changes.map((change) => announcementOf(entity, change)),
+        );
+        events.push(...summariesOf(entity, changes));
       }
-      await appendOutbox(db.query, events, clock.now());
+      await appendOutbox(trx, events, clock.now());
       await store.save(source, state, clock.now());
       return tally;
     });
@@ -146,6 +150,21 @@ export function createImport(parts: ImportParts) {
     await store.delete(source.name);
     return { ...total, resumed: before !== undefined };
   };
+}
+
+/** For those who keep rows in memory: row by row, and not stored. */
+function announcementOf(entity: Entity, { workspaceId, now, before }: Change): OutboxEvent {
+  return { workspaceId, type: `${entity.name}.imported`, payload: now, previous: before };
+}
+
+/** For those who read the outbox: one event for all rows of a workspace, and no webhook for each of a million links. */
+function summariesOf(entity: Entity, changes: readonly Change[]): OutboxEvent[] {
+  const byWorkspace = Map.groupBy(changes, ({ workspaceId }) => workspaceId);
+  return [...byWorkspace].map(([workspaceId, some]) => ({
+    workspaceId,
+    type: 'dump.imported',
+    payload: { type: entity.name, ids: some.map(({ id }) => id) },
+  }));
 }
 
 interface Tally {

@@ -26,12 +26,12 @@ import {
   jsonOrNull,
   oneOf,
   oneOfOrNull,
-  stamp,
   text,
   textOr,
   textOrNull,
   timeOrNull,
   timeOrZero,
+  times,
 } from './field.ts';
 import type { DraftItem, DraftRow } from './record.ts';
 import { reject, type TableSpec, tableEntity } from './table-entity.ts';
@@ -52,8 +52,6 @@ export interface LinkEntityParts {
 
 /** The index of a workspace's rows by time has this column first. */
 const ARCHIVED = { column: 'archived', values: [0, 1] };
-
-const times = () => ({ createdAt: stamp(), updatedAt: stamp() });
 
 /** What links hang on. */
 export function sortingEntities(parts: LinkEntityParts): Entity[] {

@@ -192,7 +192,7 @@ function createWriter(parts: WriterParts): Entity['write'] {
     await store.replace(changed as Row[]);
     await writeLists(parts, added, changed);
     await spec.onInsert?.(added);
-    tellOf(spec, [...added, ...changed], tell);
+    for (const row of [...added, ...changed]) tellOf(spec, row, existing.get(keyOf(row)), tell);
     return { written: added.length + changed.length, unchanged: all.length - added.length - changed.length };
   };
 }
@@ -224,7 +224,8 @@ export function reject(spec: Pick<TableSpec, 'name'>, conflicts: readonly Confli
 
 function fillGaps(layout: Layout, row: DraftRow, before: Row | undefined, nowMs: number): void {
   for (const { column, field } of layout) {
-    if (field.fallback && row[column] === undefined) row[column] = before?.[column] ?? field.fallback(nowMs);
+    if (field.fallback && row[column] === undefined)
+      row[column] = before?.[column] ?? field.fallback(nowMs, row);
   }
 }
 
@@ -241,17 +242,9 @@ async function writeLists(
   );
 }
 
-function tellOf(spec: TableSpec, rows: readonly DraftRow[], tell: Tell): void {
-  const column = spec.workspaceColumn ?? 'workspace_id';
-  const byWorkspace = new Map<string, string[]>();
-  for (const row of rows) {
-    const workspaceId = row[column];
-    if (typeof workspaceId !== 'string' || typeof row.id !== 'string') continue;
-    const ids = byWorkspace.get(workspaceId);
-    if (ids) ids.push(row.id);
-    else byWorkspace.set(workspaceId, [row.id]);
-  }
-  for (const [workspaceId, ids] of byWorkspace) tell(workspaceId, ids);
+function tellOf(spec: TableSpec, now: DraftRow, before: Row | undefined, tell: Tell): void {
+  const { [spec.workspaceColumn ?? 'workspace_id']: workspaceId, id } = now;
+  if (typeof workspaceId === 'string' && typeof id === 'string') tell({ workspaceId, id, now, before });
 }
 
 async function findConflicts(

@@ -9,6 +9,8 @@ export interface Metrics {
   readonly job: (name: string, outcome: string, durationMs: number) => void;
   /** A value read when the metrics are asked for. */
   readonly gauge: (name: string, help: string, read: () => number) => void;
+  /** The same with one label of a closed set. */
+  readonly gauges: <T extends string>(family: GaugeFamily<T>) => void;
   /** A counter with one label of a closed set; counting costs no more than an addition. */
   readonly counts: <T extends string>(
     name: string,
@@ -18,6 +20,14 @@ export interface Metrics {
   ) => (value: T) => void;
   readonly contentType: string;
   text(): Promise<string>;
+}
+
+export interface GaugeFamily<T extends string> {
+  readonly name: string;
+  readonly help: string;
+  readonly label: string;
+  readonly values: readonly T[];
+  readonly read: (value: T) => number;
 }
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
@@ -64,6 +74,17 @@ export function createMetrics(): Metrics {
         registers,
         collect() {
           this.set(read());
+        },
+      });
+    },
+    gauges({ name, help, label, values, read }) {
+      new Gauge({
+        name,
+        help,
+        labelNames: [label],
+        registers,
+        collect() {
+          for (const value of values) this.set({ [label]: value }, read(value));
         },
       });
     },

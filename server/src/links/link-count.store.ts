@@ -83,8 +83,6 @@ export function createLinkCountStore(db: Database) {
   };
 }
 
-export type LinkCountStore = ReturnType<typeof createLinkCountStore>;
-
 /** The one counter beside folder and archive that the filter needs. */
 function counterOf({ domain, userId, tenantId, tagIds, withTags, search }: LinkFilter): Counter | undefined {
   if (search || (tagIds && tagIds.length !== 1)) return undefined;

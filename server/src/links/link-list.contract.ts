@@ -1,8 +1,8 @@
 // What every engine must do for lists and counts of links: agree with a plain filter over all of them, whatever
-// the filters, the order and the page, after any mix of writes; and never go through the whole table for it.
+// the filters, the order and the page, after any mix of writes.
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
-import { type Expression, type RawBuilder, type SqlBool, sql } from 'kysely';
+import { type Expression, type SqlBool, sql } from 'kysely';
 import type { Database } from '../db/database.ts';
 import type { PageRequest } from '../db/page.ts';
 import { AppError } from '../kernel/errors.ts';
@@ -13,7 +13,7 @@ import { GROUPINGS, type LinkGrouping } from './link-count.store.ts';
 import type { LinkFilter } from './link-filter.ts';
 import { createLinkListStore } from './link-list.store.ts';
 import { createLinkSearchStore } from './link-search.store.ts';
-import { type LinkSort, places } from './link-walk.ts';
+import type { LinkSort } from './link-walk.ts';
 
 interface Sample {
   id: string;
@@ -32,7 +32,7 @@ interface Sample {
   createdAt: number;
 }
 
-const SORTS: LinkSort[] = ['createdAt', 'clicks', 'saleAmount', 'lastClicked'];
+export const SORTS: LinkSort[] = ['createdAt', 'clicks', 'saleAmount', 'lastClicked'];
 const PRIVATE_FOLDER = 'fold_2';
 
 /** Small and repeatable: the same links on every run and every engine. */
@@ -134,7 +134,7 @@ function makeFilter(random: (below: number) => number): LinkFilter & { hidden?: 
 }
 
 /** Rows that links hang on, in the two workspaces. */
-async function prepare(db: Database): Promise<void> {
+export async function prepare(db: Database): Promise<void> {
   const statements = ['ws_1', 'ws_2'].map(
     (
       id,
@@ -160,7 +160,7 @@ async function prepare(db: Database): Promise<void> {
   }
 }
 
-function openLists(db: Database) {
+export function openLists(db: Database) {
   const links = createLinkStore(db);
   const search = createLinkSearchStore(db);
   const lists = createLinkListStore(db, links, search);
@@ -198,7 +198,7 @@ function openLists(db: Database) {
   return { db, links, search, lists, smallLists, state, add };
 }
 
-type Lists = ReturnType<typeof openLists>;
+export type Lists = ReturnType<typeof openLists>;
 
 /** Moves, renames, archives, retags and deletes some of the links. */
 async function shuffle({ links, state }: Lists, random: (below: number) => number): Promise<void> {
@@ -307,21 +307,21 @@ export function linkListContract(databases: TestDatabases): void {
 
   test('lists, counts and searches agree with a plain filter over all links', async () => {
     await world.add(Array.from({ length: 300 }, (_, index) => makeSample(random, index)));
-    for (let round = 0; round < 80; round++) await assertAgrees(world, random);
+    for (let round = 0; round < 50; round++) await assertAgrees(world, random);
   });
 
   test('they still agree after links were moved, changed, retagged and deleted, indexed or not', async () => {
     await world.search.index(new AbortController().signal);
     await shuffle(world, random);
-    for (let round = 0; round < 40; round++) await assertAgrees(world, random);
+    for (let round = 0; round < 25; round++) await assertAgrees(world, random);
     await world.search.index(new AbortController().signal);
-    for (let round = 0; round < 40; round++) await assertAgrees(world, random);
+    for (let round = 0; round < 25; round++) await assertAgrees(world, random);
   });
 
   test('they agree after a tag was deleted', async () => {
     await world.db.query.deleteFrom('tag').where('id', '=', 'tag_0').execute();
     for (const sample of world.state.values()) sample.tagIds = sample.tagIds.filter((id) => id !== 'tag_0');
-    for (let round = 0; round < 20; round++) await assertAgrees(world, random);
+    for (let round = 0; round < 15; round++) await assertAgrees(world, random);
   });
 
   test('a cursor of another workspace is refused', async () => {
@@ -344,109 +344,4 @@ export function linkListContract(databases: TestDatabases): void {
     const { rows } = await sql`select * from link_count`.execute(world.db.query);
     assert.deepEqual(rows, []);
   });
-
-  linkSizeContract(databases);
-}
-
-/** What takes more links than a filter by hand can check: the ways beyond the first chunk, and the plans. */
-function linkSizeContract(databases: TestDatabases): void {
-  const COUNT = 25_000;
-  let world: Lists;
-  before(async () => {
-    const db = await databases.open();
-    await prepare(db);
-    world = openLists(db);
-    await insertMany(db, COUNT);
-    await sql.raw('analyze link').execute(db.query);
-    await world.search.index(new AbortController().signal);
-  });
-  const page = { sortBy: 'createdAt', sortOrder: 'desc', page: 1, pageSize: 3 } as const;
-  const all: LinkFilter = { workspaceId: 'ws_1', showArchived: false };
-
-  test('a search finds the few that match among many', async () => {
-    const found = await world.lists.list({ ...all, search: 'KEY-7.' }, page);
-    assert.deepEqual(
-      found.map((link) => link.id),
-      ['link_0000007'],
-    );
-    assert.equal(await world.lists.count({ ...all, search: 'key-77' }), 111);
-    assert.equal(await world.lists.count({ ...all, search: 'zz' }), 0);
-    const some = await world.lists.list(
-      { ...all, search: 'key-77', domain: 'a.example' },
-      { ...page, sortBy: 'clicks' },
-    );
-    assert.deepEqual(
-      some.map((link) => link.id),
-      ['link_0007799', 'link_0007789', 'link_0007779'],
-    );
-  });
-
-  test('two filters that only meet at the far end are found', async () => {
-    const filter: LinkFilter = { ...all, domain: 'a.example', userId: 'user_last' };
-    assert.deepEqual(
-      (await world.lists.list(filter, page)).map((link) => link.id),
-      ['link_0000000'],
-    );
-    assert.equal(await world.lists.count({ ...all, domain: 'a.example', userId: 'user_most' }), COUNT - 1);
-  });
-
-  test('pages come from an index in their order: nothing is sorted, nothing is scanned', async () => {
-    const scopes = [
-      { by: 'workspace' },
-      { by: 'folder', value: null },
-      { by: 'domain', value: 'a.example' },
-      { by: 'user', value: 'user_most' },
-    ] as const;
-    const tags = { by: 'tags', values: ['tag_0'] } as const;
-    for (const scope of [...scopes, tags]) {
-      for (const direction of ['asc', 'desc'] as const) {
-        await assertOrderedPlan(
-          world.db,
-          places(all, scope, { sortBy: 'createdAt', direction }, { take: 100 }),
-        );
-      }
-    }
-    for (const sortBy of SORTS) {
-      await assertOrderedPlan(
-        world.db,
-        places(all, { by: 'workspace' }, { sortBy, direction: 'desc' }, { take: 100 }),
-      );
-    }
-  });
-
-  test('a chunk starts where the last one ended, without passing over what was before', async () => {
-    const after = { id: 'link_0000100', created_at: 100, sort_value: 0 };
-    for (const sortBy of ['createdAt', 'clicks'] as const) {
-      await assertOrderedPlan(
-        world.db,
-        places(all, { by: 'workspace' }, { sortBy, direction: 'desc', after }, { take: 10 }),
-        /created_at,\s*id\)|created_at</,
-      );
-    }
-  });
-}
-
-async function insertMany(db: Database, count: number): Promise<void> {
-  const series =
-    db.engine === 'sqlite'
-      ? sql`(with recursive series (n) as (select 0 union all select n + 1 from series where n < ${count - 1}) select n from series) as series`
-      : sql`(select n from generate_series(0, ${sql.lit(count - 1)}) as n) as series`;
-  const id =
-    db.engine === 'sqlite' ? sql`printf('link_%07d', n)` : sql`'link_' || lpad(cast(n as text), 7, '0')`;
-  await db.write(async (trx) => {
-    await sql`insert into link (id, workspace_id, domain, key, lookup_key, url, url_hash, user_id, clicks, created_at, updated_at)
-      select ${id}, 'ws_1', 'a.example', 'key-' || n || '.', 'key-' || n || '.', 'https://example.com/', 'hash',
-      case when n = 0 then 'user_last' else 'user_most' end, n % 10 / 9, n, n from ${series}`.execute(trx);
-    await sql`insert into link_tag (link_id, tag_id, position, archived, created_at)
-      select id, 'tag_0', 0, archived, created_at from link where created_at % 2 = 0`.execute(trx);
-  });
-}
-
-async function assertOrderedPlan(db: Database, query: RawBuilder<unknown>, seek?: RegExp): Promise<void> {
-  const explain = db.engine === 'sqlite' ? sql`explain query plan ${query}` : sql`explain ${query}`;
-  const { rows } = await explain.execute(db.query);
-  const plan = rows.map((row) => Object.values(row as object).join(' ')).join('\n');
-  assert.match(plan, /COVERING INDEX|Index (Only )?Scan/, plan);
-  assert.doesNotMatch(plan, /SCAN link\b|TEMP B-TREE|Seq Scan|Sort/, plan);
-  if (seek) assert.match(plan, seek, plan);
 }

@@ -21,7 +21,7 @@ import {
   places,
 } from './link-walk.ts';
 
-export interface LinkListSizes extends ChunkSizes {
+interface LinkListSizes extends ChunkSizes {
   /** So many links are read by one statement without being cut into chunks. */
   readonly fewLinks: number;
   /** How far a search walks before it asks the index of text: what many links contain is found on the way. */

@@ -78,7 +78,8 @@ export function createLinkWrites(parts: LinkWritesParts) {
     { addUpTags = false, metered }: CreateOptions,
   ): Promise<Outcome[]> {
     return db.write(async () => {
-      if (metered) await workspaces.assertLinkQuota(actor.workspaceId, drafts.length);
+      const limited = metered && actor.limits.links !== undefined;
+      if (limited) await workspaces.assertLinkQuota(actor.workspaceId, drafts.length);
       const items = drafts.map((draft) => newItem(draft, undefined, addUpTags));
       const { keys } = await prepare(actor, items);
       const created = await insert(actor, items, keys);
@@ -88,7 +89,7 @@ export function createLinkWrites(parts: LinkWritesParts) {
         await record('link.created', links);
         await workspaces.countLinks(actor.workspaceId, links.length);
         // Again, now that nobody else can count: requests at the same moment must not exceed it together.
-        if (metered) await workspaces.assertLinkQuota(actor.workspaceId, 0);
+        if (limited) await workspaces.assertLinkQuota(actor.workspaceId, 0);
       }
       return items.map((item) => (item.error ? { error: item.error } : { link: created.get(item) as Link }));
     });

@@ -147,7 +147,9 @@ export function createLinkStore(db: Database) {
     },
 
     /** Inserts what collides with nothing; returns the ids that went in. */
-    async insert(links: readonly NewLink[]): Promise<Set<string>> {
+    async insert(given: readonly NewLink[]): Promise<Set<string>> {
+      // In one order everywhere, so that two calls that want the same keys do not wait for each other in a circle.
+      const links = given.toSorted((a, b) => (a.lookupKey < b.lookupKey ? -1 : 1));
       const inserted = new Set<string>();
       for (let start = 0; start < links.length; start += ROWS_PER_INSERT) {
         const rows = await db.query

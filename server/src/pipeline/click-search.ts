@@ -33,7 +33,9 @@ async function findInJournal(
   for (;;) {
     const { records, next } = await reader.read(from, LIMITS);
     if (records.length === 0) return undefined;
-    const candidates = records.map(({ payload }) => payload).filter((payload) => viewOf(payload).includes(bytes));
+    const candidates = records
+      .map(({ payload }) => payload)
+      .filter((payload) => viewOf(payload).includes(bytes));
     for (const event of enrich(candidates).events) {
       if (event.kind === 'click' && event.record.id === id) return event.record;
     }

@@ -55,8 +55,9 @@ function addDestination({ url }: Click, record: ClickRecord): void {
   const mark = url.indexOf('?');
   if (mark === -1) return;
   record.urlBase = url.slice(0, mark);
-  if (!url.includes('utm_', mark)) return;
-  const hash = url.indexOf('#', mark);
+  if (!url.includes('utm_')) return;
+  const hash = url.indexOf('#');
+  if (hash !== -1 && hash < mark) return;
   const query = new URLSearchParams(url.slice(mark + 1, hash === -1 ? undefined : hash));
   record.utmSource = query.get('utm_source') ?? '';
   record.utmMedium = query.get('utm_medium') ?? '';

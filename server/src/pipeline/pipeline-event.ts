@@ -15,7 +15,9 @@ export interface ChangeEvent {
 
 export type PipelineEvent = ClickEvent | ChangeEvent;
 
-export function decodePipelineEvent(payload: Uint8Array): { event: PipelineEvent } | { failure: DecodeFailure } {
+export function decodePipelineEvent(
+  payload: Uint8Array,
+): { event: PipelineEvent } | { failure: DecodeFailure } {
   const decoded = decodeEvent(payload);
   if ('failure' in decoded) return decoded;
   const { event } = decoded;

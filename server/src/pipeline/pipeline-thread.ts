@@ -11,8 +11,8 @@ import { comparePositions, type JournalReader, type Position } from '../events/j
 import { createWake } from '../events/wake.ts';
 import { systemClock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
-import { clickSteps } from './click-steps.ts';
 import { findClick } from './click-search.ts';
+import { clickSteps } from './click-steps.ts';
 import { createEventSink, createOpenedStore, type OpenedStore } from './event-sink.ts';
 import { decodePipelineEvent, type PipelineEvent } from './pipeline-event.ts';
 import { bytesAfter, type ThreadState } from './pipeline-state.ts';
@@ -35,9 +35,12 @@ export interface PipelineThreadOptions {
   readonly maxDelayMs: number;
   /** What is not archived after this time is archived even if its journal file is not full. */
   readonly archiveAgeMs: number;
+  /** Journal files stay at least so long after they were archived. */
+  readonly keepMs: number;
 }
 
 const STATE_EVERY_MS = 1_000;
+const FAULT_WAIT_MS = 5_000;
 
 if (parentPort) await serve(parentPort, workerData as PipelineThreadOptions);
 
@@ -47,10 +50,9 @@ async function serve(port: MessagePort, options: PipelineThreadOptions): Promise
     idle: () => consumer.idle(),
     query: ({ name, params }: { name: string; params: unknown }) => query(name, params),
     stop,
-    /** For tests: the thread ends as by a fault. */
-    crash: () => void setImmediate(() => { throw new Error('Told to crash'); }),
+    /** Ends the thread as a fault in it would. */
+    fail: (message: string) => void setImmediate(() => fault(new Error(message))),
   });
-  port.on('message', calls.receive);
   const log = remoteLog(calls);
   const store = createOpenedStore(() => openDuckdb(options.duckdb));
   const reader = openReader(options, log);
@@ -80,7 +82,10 @@ async function serve(port: MessagePort, options: PipelineThreadOptions): Promise
   }
 
   async function report(): Promise<void> {
-    calls.tell('state', await readState(consumer, options.journalPath, drops, newest.timeMs, priorityLowered));
+    calls.tell(
+      'state',
+      await readState(consumer, options.journalPath, drops, newest.timeMs, priorityLowered),
+    );
   }
 
   function query(name: string, params: unknown): Promise<string> {
@@ -98,8 +103,20 @@ async function serve(port: MessagePort, options: PipelineThreadOptions): Promise
     setImmediate(() => port.close());
   }
 
+  // The driver ends the whole process when a thread goes away while a statement runs: wait for that first.
+  function fault(error: unknown): void {
+    log.error({ error: String(error) }, 'A fault in the pipeline thread.');
+    setTimeout(() => process.exit(1), FAULT_WAIT_MS);
+    void consumer
+      .stop(0)
+      .then(() => store.reset())
+      .finally(() => process.exit(1));
+  }
+
+  process.on('uncaughtException', fault);
+  process.on('unhandledRejection', fault);
+  port.on('message', calls.receive);
   consumer.start();
-  calls.tell('started', undefined);
 }
 
 function openReader({ journalPath, wake }: PipelineThreadOptions, log: Log): JournalReader {
@@ -137,20 +154,31 @@ function sumClicks(events: readonly PipelineEvent[]): unknown {
   return countClicks(events.flatMap((event) => (event.kind === 'click' ? [event.record] : [])));
 }
 
-/** Journal files are released once all sinks have passed them and the archive holds what was in them. */
+/** Journal files are released when all sinks have passed them and the archive has held them for a while. */
 function createArchiving(
   store: OpenedStore<DuckdbStore>,
-  { archivePath, archiveAgeMs }: PipelineThreadOptions,
+  { archivePath, archiveAgeMs, keepMs }: PipelineThreadOptions,
   calls: Calls,
 ) {
   let passed: Position | undefined;
   let extendedMs = performance.now();
+  let kept: { upTo: Position; sinceMs: number }[] = [];
 
   async function extend(): Promise<void> {
     extendedMs = performance.now();
     const archived = await extendArchive(await store.get(), archivePath);
     if (!archived || !passed) return;
-    await calls.call('release', comparePositions(archived, passed) < 0 ? archived : passed);
+    const upTo = comparePositions(archived, passed) < 0 ? archived : passed;
+    kept.push({ upTo, sinceMs: performance.now() });
+    await releaseOld();
+  }
+
+  async function releaseOld(): Promise<void> {
+    const oldMs = performance.now() - keepMs;
+    const upTo = kept.findLast(({ sinceMs }) => sinceMs <= oldMs)?.upTo;
+    if (!upTo) return;
+    kept = kept.filter(({ sinceMs }) => sinceMs > oldMs);
+    await calls.call('release', upTo);
   }
 
   return {
@@ -161,6 +189,7 @@ function createArchiving(
     },
     async byAge(): Promise<void> {
       if (passed && performance.now() - extendedMs >= archiveAgeMs) await extend();
+      await releaseOld();
     },
   };
 }

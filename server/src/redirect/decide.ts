@@ -143,7 +143,7 @@ function knowsPassword({ id, password }: VisitLink, { query, cookie, passwordsRe
 
 function countryTarget({ geo }: VisitLink, visit: Visit): string | undefined {
   const country = geo && visit.country();
-  return country ? geo[country] : undefined;
+  return country && Object.hasOwn(geo, country) ? geo[country] : undefined;
 }
 
 export type Arrival = Extract<Decision, { kind: 'arrive' }>;

@@ -102,8 +102,10 @@ function inspectPage(facts: PageFacts): Page {
 }
 
 function passwordPage(facts: PageFacts): Page {
-  const problem = facts.problem ? `<p class="error" role="alert">${escapeHtml(facts.problem)}</p>` : '';
-  const form = `<form method="post"><label for="password">Password</label><input id="password" name="password" type="password" autocomplete="off" required autofocus><button>Continue</button></form>`;
+  const text = facts.problem && escapeHtml(facts.problem);
+  const problem = text ? `<p class="error" role="alert" id="problem">${text}</p>` : '';
+  const described = text ? ' aria-invalid="true" aria-describedby="problem"' : '';
+  const form = `<form method="post"><label for="password">Password</label><input id="password" name="password" type="password" autocomplete="off" required autofocus${described}><button>Continue</button></form>`;
   return framed(
     facts,
     'Password required',

@@ -12,7 +12,7 @@ import { type Arrival, decide, passwordCookie, TEST_COOKIE } from './decide.ts';
 import { finalUrl } from './final-url.ts';
 import { renderPage } from './pages.ts';
 import { createPasswordLimit, readPassword } from './password.ts';
-import { asciiPath, lookupOf, ownPath, type Resolved, resolvePath, slugOfHost } from './resolve.ts';
+import { lookupOf, ownPath, type Resolved, resolvePath, slugOfHost } from './resolve.ts';
 import { createVisit, type Visit } from './visit.ts';
 
 /** What visits end as; the labels of a metric. */
@@ -278,7 +278,7 @@ const OUTCOME_OF: Record<PageDecision['page'], VisitOutcome> = {
 function readAsk(request: IncomingMessage, response: ServerResponse, caller: Caller, slug: string): Ask {
   const target = request.url ?? '/';
   const mark = target.indexOf('?');
-  const path = asciiPath(mark === -1 ? target : target.slice(0, mark));
+  const path = mark === -1 ? target : target.slice(0, mark);
   const search = mark === -1 ? '' : target.slice(mark);
   return { request, response, caller, path, search, slug, resolved: resolvePath(path) };
 }

@@ -76,13 +76,6 @@ function decoded(text: string): string | undefined {
   }
 }
 
-/** Some clients send other than ASCII as bare bytes, which arrive one character each. */
-export function asciiPath(path: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: the range is plain ASCII
-  if (/^[\x00-\x7f]*$/.test(path)) return path;
-  return path.replaceAll(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`);
-}
-
 /** The name of a short-link domain in a Host: without port and without www. */
 export function slugOfHost(host: string): string {
   const name = host.replace(/:\d+$/, '').toLowerCase();

@@ -106,15 +106,37 @@ export function runCli(
   return collect(spawnNode(['../bin/linktrail.mjs', ...args], place, env));
 }
 
+export interface RunningCli {
+  /** Ends its input, or gives it more. */
+  readonly stdin: NodeJS.WritableStream;
+  kill(signal: NodeJS.Signals): void;
+  readonly finished: Promise<Finished>;
+}
+
+/** A command that reads standard input, or that is going to be interrupted. */
+export function startCli(t: Cleanup, place: Place, args: readonly string[]): RunningCli {
+  const child = spawnNode(['../bin/linktrail.mjs', ...args], place, {}, 'pipe');
+  const finished = collect(child);
+  t.after(async () => {
+    child.kill('SIGKILL');
+    await finished;
+  });
+  const stdin = child.stdin as NodeJS.WritableStream;
+  // A command that has failed reads no more.
+  stdin.on('error', () => {});
+  return { stdin, kill: (signal) => child.kill(signal), finished };
+}
+
 function spawnNode(
   [script = '', ...args]: readonly string[],
   place: Place,
   env: Record<string, string>,
+  stdin: 'ignore' | 'pipe' = 'ignore',
 ): ChildProcess {
   return spawn(process.execPath, [join(SOURCE, script), ...args], {
     cwd: place.folder,
     env: { ...place.env, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: [stdin, 'pipe', 'pipe'],
   });
 }
 

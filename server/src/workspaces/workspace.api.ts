@@ -56,15 +56,18 @@ const memberSchema = z.object({
 
 const PARAMS = z.object({ idOrSlug: z.string().min(1).describe('The id or the slug of the workspace.') });
 
+/** A picture of 5 MB as a data URL. */
+const MAX_LOGO_LENGTH = 7_000_000;
+
 const changeSchema = z.object({
   name: z.string().trim().min(1).max(32).optional(),
   slug: z.string().trim().min(3).max(48).optional().describe('Lower case; other characters become hyphens.'),
   logo: z
-    .url({ protocol: /^https?$/ })
-    .max(2000)
+    .url({ protocol: /^(https?|data)$/ })
+    .max(MAX_LOGO_LENGTH)
     .nullable()
     .optional()
-    .describe('The address of an image.'),
+    .describe('The address of an image, or a base64 data URL (PNG, JPEG, GIF, WebP).'),
   defaultProduct: z.enum(['links', 'program']).optional(),
   conversionEnabled: z.boolean().optional(),
   allowedHostnames: z
@@ -86,12 +89,17 @@ const changeSchema = z.object({
     .describe('The key that pages may show; null removes it, a new one replaces it.'),
 });
 
+/** Keeps an image and returns its address; refuses what is no image, naming the field. */
+type ImageKeeper = { saveImage(dataUrl: string, field: string): Promise<string> };
+
 export function workspaceOperations({
   workspaces,
   users,
+  files,
 }: {
   workspaces: Workspaces;
   users: Users;
+  files: ImageKeeper;
 }): Operation[] {
   return [
     operation({
@@ -116,20 +124,11 @@ export function workspaceOperations({
       access: requires('workspaces.write'),
       params: PARAMS,
       body: changeSchema,
+      bodyLimitBytes: MAX_LOGO_LENGTH + 65_536,
       response: { status: 200, description: 'The workspace as it is now.', schema: workspaceSchema },
       run: async ({ params, body }, actor) => {
-        const { name, slug, logo, defaultProduct, conversionEnabled, allowedHostnames, publishableKey } =
-          body;
-        const change = {
-          name,
-          slug,
-          logo,
-          defaultProduct,
-          conversionEnabled,
-          allowedHostnames,
-          publishableKey,
-        };
-        return present(await workspaces.update(actor, params.idOrSlug, given(change)));
+        const logo = body.logo?.startsWith('data:') ? await files.saveImage(body.logo, 'logo') : body.logo;
+        return present(await workspaces.update(actor, params.idOrSlug, given({ ...body, logo })));
       },
     }),
     operation({

@@ -135,6 +135,7 @@ eachDatabase('workspaces', (databases) => {
     [{ slug: 's'.repeat(49) }, 422, 'too_big: slug: '],
     [{ slug: '日本語' }, 422, 'custom: slug: '],
     [{ slug: 'API' }, 422, 'custom: slug: '],
+    [{ logo: 'data:image/png;base64,AAAA' }, 422, 'custom: logo: '],
     [{ logo: 'javascript:alert(1)' }, 422, 'invalid_format: logo: '],
     [{ logo: 5 }, 400, 'invalid_type: logo: '],
     [{ defaultProduct: 'other' }, 422, 'invalid_value: defaultProduct: '],

@@ -82,10 +82,18 @@ const SQLITE = [
   // Text goes into the index in the background: doing it at once would treble the cost of an insert.
   `create virtual table link_search using fts5(text, content='', contentless_delete=1, detail='none', tokenize='trigram case_sensitive 1')`,
   'create table link_search_queue (seq integer primary key) strict',
+  // Plain rows of values: a query in this place would cost as much as the insert itself.
   `create trigger link_inserted after insert on link begin
-    insert into link_count (${KEY}, links) ${ofLink('new', 1)}
+    insert into link_count (${KEY}, links) values
+      (new.workspace_id, 'all', '', coalesce(new.folder_id, ''), new.archived, 1),
+      (new.workspace_id, 'domain', new.domain, coalesce(new.folder_id, ''), new.archived, 1),
+      (new.workspace_id, 'user', coalesce(new.user_id, ''), coalesce(new.folder_id, ''), new.archived, 1)
       on conflict (${KEY}) do update set links = links + 1;
     insert into link_search_queue (seq) values (new.seq);
+  end`,
+  `create trigger link_inserted_for_tenant after insert on link when new.tenant_id is not null begin
+    insert into link_count (${KEY}, links) values (new.workspace_id, 'tenant', new.tenant_id, coalesce(new.folder_id, ''), new.archived, 1)
+      on conflict (${KEY}) do update set links = links + 1;
   end`,
   `create trigger link_recounted after update of ${COUNTED_COLUMNS} on link
     when ${differs(COUNTED, 'old', 'new', 'is not')} begin

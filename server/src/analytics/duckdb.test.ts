@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import { clickRecord } from '../testing/click-records.ts';
+import { extendArchive, listArchive } from './archive.ts';
+import { type DuckdbStore, openDuckdb } from './duckdb.ts';
+import { eventStoreContract } from './store.contract.ts';
+
+const root = await mkdtemp(join(tmpdir(), 'linktrail-duckdb-'));
+after(() => rm(root, { recursive: true, force: true }));
+
+const openAt = (folder: string): Promise<DuckdbStore> =>
+  openDuckdb({ path: join(folder, 'events.duckdb'), threads: 1, memoryMb: 256 });
+const newFolder = () => mkdtemp(join(root, 'd'));
+const at = (segment: number, offset = 100) => ({ segment, offset });
+
+describe('the event store on DuckDB', () => {
+  eventStoreContract(async () => {
+    const folder = await newFolder();
+    return { open: () => openAt(folder) };
+  });
+});
+
+describe('the archive', () => {
+  test('holds every click once and in one small file, however often it is extended', async () => {
+    const folder = await newFolder();
+    const archive = join(folder, 'archive');
+    const store = await openAt(folder);
+    assert.equal(await extendArchive(store, archive), undefined);
+    for (let n = 1; n <= 4; n++) {
+      await store.append({ clicks: [clickRecord(2 * n), clickRecord(2 * n + 1)], links: [] }, at(n));
+      assert.deepEqual(await extendArchive(store, archive), at(n));
+      assert.deepEqual(await extendArchive(store, archive), at(n));
+    }
+    const files = await listArchive(archive);
+    assert.deepEqual(
+      files.map(({ from, upTo }) => ({ from, upTo })),
+      [{ from: undefined, upTo: at(4) }],
+    );
+    assert.equal((await readdir(archive)).length, 1);
+    await store.close();
+    assert.deepEqual(await countArchived(archive), { clicks: 8, distinctClicks: 8, links: 0 });
+  });
+
+  test('begins a new file when the last one is large enough', async () => {
+    const folder = await newFolder();
+    const archive = join(folder, 'archive');
+    const store = await openAt(folder);
+    for (let n = 1; n <= 3; n++) {
+      await store.append({ clicks: [clickRecord(n)], links: [] }, at(n));
+      await extendArchive(store, archive, 1);
+    }
+    await store.close();
+    const files = await listArchive(archive);
+    assert.deepEqual(
+      files.map(({ from, upTo }) => [from?.segment, upTo.segment]),
+      [
+        [undefined, 1],
+        [1, 2],
+        [2, 3],
+      ],
+    );
+    assert.equal((await countArchived(archive)).distinctClicks, 3);
+  });
+
+  test('a click comes back from it as it was', async () => {
+    const folder = await newFolder();
+    const archive = join(folder, 'archive');
+    const store = await openAt(folder);
+    await store.append({ clicks: [clickRecord(7)], links: [] }, at(1));
+    await extendArchive(store, archive);
+    await store.close();
+    const copy = await openFrom(archive);
+    assert.deepEqual(await copy.findClick(clickRecord(7).id), clickRecord(7));
+    await copy.close();
+  });
+});
+
+async function openFrom(archive: string): Promise<DuckdbStore> {
+  const copy = await openAt(await newFolder());
+  for (const { path, upTo } of await listArchive(archive)) await copy.readArchive(path, upTo);
+  return copy;
+}
+
+async function countArchived(archive: string) {
+  const copy = await openFrom(archive);
+  const counts = await copy.count();
+  await copy.close();
+  return counts;
+}
+
+const ROUNDS = 4;
+const BATCH = 50;
+
+test('a process killed while it stores leaves whole batches and the position that belongs to them', async () => {
+  const folder = await newFolder();
+  for (let round = 0; round < ROUNDS; round++) {
+    const writer = fork(join(import.meta.dirname, '..', 'testing', 'event-writer.ts'), [
+      folder,
+      String(BATCH),
+    ]);
+    let told = 0;
+    // Killed at another moment of its work every time: when it has told of so many batches.
+    const enough = new Promise<void>((resolve) => {
+      writer.on('message', (n: number) => {
+        told = n;
+        if (n % (5 + 3 * round) === 0) resolve();
+      });
+    });
+    await enough;
+    writer.kill('SIGKILL');
+    await once(writer, 'exit');
+    const store = await openAt(folder);
+    const stored = (await store.committed())?.offset ?? 0;
+    assert.ok(stored >= told, `told of ${told}, has ${stored}`);
+    const { clicks, distinctClicks } = await store.count();
+    assert.deepEqual([clicks, distinctClicks], [stored * BATCH, stored * BATCH]);
+    await store.close();
+  }
+});

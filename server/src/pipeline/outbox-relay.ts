@@ -1,0 +1,93 @@
+// Moves the outbox into the journal, so that changes of the SQL store travel like clicks. A row is deleted once
+// its record is safe on disk; after a crash it may be relayed again, and its id says so to whoever reads it.
+import type { Database } from '../db/database.ts';
+import { createEventEncoder } from '../events/event.ts';
+import type { Journal } from '../events/journal.ts';
+import type { Log } from '../kernel/log.ts';
+
+export interface OutboxRelay {
+  start(): void;
+  /** Relays everything that is there. Resolves to how many rows went. */
+  run(): Promise<number>;
+  /** Waits for what is under way. */
+  stop(): Promise<void>;
+}
+
+export interface OutboxRelayOptions {
+  readonly db: Database;
+  readonly journal: Pick<Journal, 'append' | 'sync'>;
+  readonly log: Log;
+  /** How often to look. */
+  readonly everyMs?: number;
+  readonly batch?: number;
+}
+
+export function createOutboxRelay({
+  db,
+  journal,
+  log,
+  everyMs = 200,
+  batch = 500,
+}: OutboxRelayOptions): OutboxRelay {
+  const encoder = createEventEncoder();
+  let timer: NodeJS.Timeout | undefined;
+  let running: Promise<number> | undefined;
+  let failing = false;
+  let stopped = false;
+
+  /** One batch; undefined when the journal did not take it. */
+  async function step(): Promise<number | undefined> {
+    const rows = await db.query.selectFrom('outbox').selectAll().orderBy('id').limit(batch).execute();
+    if (rows.length === 0) return 0;
+    const stored = rows.map(({ id, workspace_id, type, payload, created_at }) =>
+      journal.append(
+        encoder.change({ outboxId: id, workspaceId: workspace_id, type, payload, createdAtMs: created_at }),
+      ),
+    );
+    if (!(await Promise.all(stored)).every(Boolean) || !(await journal.sync())) return undefined;
+    const ids = rows.map(({ id }) => id);
+    await db.query.deleteFrom('outbox').where('id', 'in', ids).execute();
+    return rows.length;
+  }
+
+  async function runAll(): Promise<number> {
+    let total = 0;
+    for (;;) {
+      const moved = await step();
+      if (moved === undefined) throw new Error('The journal does not take records');
+      total += moved;
+      if (moved < batch || stopped) return total;
+    }
+  }
+
+  function run(): Promise<number> {
+    running ??= runAll().finally(() => {
+      running = undefined;
+    });
+    return running;
+  }
+
+  async function tick(): Promise<void> {
+    try {
+      await run();
+      failing = false;
+    } catch (error) {
+      if (!failing)
+        log.warn({ error: String(error) }, 'Changes cannot be relayed at present; it is tried again.');
+      failing = true;
+    }
+    if (!stopped) timer = setTimeout(tick, everyMs);
+  }
+
+  return {
+    start() {
+      timer ??= setTimeout(tick, 0);
+    },
+    run,
+    async stop() {
+      stopped = true;
+      clearTimeout(timer);
+      await running?.catch(() => {});
+    },
+  };
+}
