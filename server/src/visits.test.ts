@@ -14,10 +14,10 @@ const ANDROID =
   'Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 Chrome/138.0.0.0 Mobile Safari/537.36';
 const HOUR_MS = 3_600_000;
 
-async function openVisited(databaseUrl?: string) {
+async function openVisited(databaseUrl?: string, known?: TestWorkspace) {
   const t = await openTestApp({ env: { PORT: '0' }, ...(databaseUrl && { databaseUrl }) });
   const port = (await t.app.listen()).address.port;
-  const workspace = await t.workspace();
+  const workspace = known ?? (await t.workspace());
   return { t, port, workspace, ...callers(t, port, workspace) };
 }
 
@@ -399,7 +399,7 @@ onPostgres('Visits on two nodes', (databases) => {
     const place = await databases.place();
     const one = await openVisited(place);
     t.after(() => one.t.close());
-    const two = await openVisited(place);
+    const two = await openVisited(place, one.workspace);
     t.after(() => two.t.close());
     let heard = Promise.withResolvers<void>();
     const next = async (change: Promise<unknown>) => {

@@ -38,7 +38,7 @@ export const dumpCommands: readonly Command[] = [
     print: ({ lines, leftOut, missingFiles }) =>
       [
         `Exported ${counts(lines)}.`,
-        leftOut > 0 ? `Left out ${leftOut} records that were being deleted.` : '',
+        leftOut > 0 ? `Left out ${leftOut} ${nameOf('record', leftOut)} that were being deleted.` : '',
         missingFiles > 0
           ? `${missingFiles} images are not in the data directory and are not in the dump.`
           : '',
@@ -135,13 +135,20 @@ function describeReport({ written, unchanged, rejected, resumed }: ImportReport)
     resumed ? 'Went on where the last run was interrupted.' : '',
     `Imported ${counts(written)}.`,
     Object.keys(unchanged).length > 0 ? `Unchanged: ${counts(unchanged)}.` : '',
-    rejected > 0 ? `Passed over ${rejected} lines that could not be taken.` : '',
+    rejected > 0 ? `Passed over ${rejected} ${nameOf('line', rejected)} that could not be taken.` : '',
   ]
     .filter(Boolean)
     .join('\n');
 }
 
 function counts(byType: Readonly<Record<string, number>>): string {
-  const parts = Object.entries(byType).map(([type, count]) => `${count.toLocaleString('en-US')} ${type}`);
+  const parts = Object.entries(byType).map(
+    ([type, count]) => `${count.toLocaleString('en-US')} ${nameOf(type, count)}`,
+  );
   return parts.length === 0 ? 'nothing' : parts.join(', ');
+}
+
+function nameOf(type: string, count: number): string {
+  const words = type.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+  return count === 1 ? words : `${words}s`;
 }

@@ -1,7 +1,7 @@
 // The files that a command reads and writes, on the caller's side: they are opened here, also when the work is
 // done in the server. A file that is written gets its name when it is complete; names that end in .gz are
 // compressed.
-import { createReadStream, createWriteStream, statSync } from 'node:fs';
+import { createReadStream, createWriteStream, type ReadStream, statSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import type { Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -24,6 +24,8 @@ export interface Streams {
   /** The command failed: half a file is no file. */
   abandon(): Promise<void>;
 }
+
+const CHUNK_BYTES = 262_144;
 
 type Fields = Pick<Command, 'args' | 'options'>;
 
@@ -59,18 +61,23 @@ export function openStreams(command: Fields, input: Readonly<Record<string, unkn
 function openInput(path: string): { bytes: AsyncIterable<Uint8Array>; fraction: () => number | undefined } {
   if (path === '-') return { bytes: process.stdin, fraction: () => undefined };
   const sizeBytes = sizeOf(path);
-  const file = createReadStream(path, { highWaterMark: 262_144 });
-  const fraction = () => (sizeBytes > 0 ? file.bytesRead / sizeBytes : undefined);
-  if (!path.endsWith('.gz')) return { bytes: file, fraction };
-  const unzipped = createGunzip();
-  // What goes wrong reaches the reader through the stream it reads.
-  pipeline(file, unzipped).catch((error: unknown) => unzipped.destroy(error as Error));
-  return { bytes: named(unzipped, path), fraction };
+  let file: ReadStream | undefined;
+
+  /** Opened when it is read: an error before that would reach nobody. */
+  async function* read(): AsyncGenerator<Uint8Array> {
+    file = createReadStream(path, { highWaterMark: CHUNK_BYTES });
+    yield* path.endsWith('.gz') ? unzipped(file, path) : (file as AsyncIterable<Uint8Array>);
+  }
+
+  return { bytes: read(), fraction: () => (file && sizeBytes > 0 ? file.bytesRead / sizeBytes : undefined) };
 }
 
-async function* named(stream: Readable, path: string): AsyncGenerator<Uint8Array> {
+async function* unzipped(file: Readable, path: string): AsyncGenerator<Uint8Array> {
+  const gunzip = createGunzip();
+  // What goes wrong reaches the reader through the stream it reads.
+  pipeline(file, gunzip).catch((error: unknown) => gunzip.destroy(error as Error));
   try {
-    yield* stream as AsyncIterable<Uint8Array>;
+    yield* gunzip as AsyncIterable<Uint8Array>;
   } catch (error) {
     const { code = '', message } = error as NodeJS.ErrnoException;
     if (!code.startsWith('Z_')) throw error;

@@ -3,7 +3,7 @@
 // of links it had come to. What is made there while it reads may be missed: a repeat brings it.
 import { Dub } from 'dub';
 import type { DomainSchema, FolderSchema, LinkSchema } from 'dub/models/components';
-import { DubError, RateLimitExceeded, UnprocessableEntity } from 'dub/models/errors';
+import { DubError, HTTPClientError, RateLimitExceeded, UnprocessableEntity } from 'dub/models/errors';
 import { z } from 'zod';
 import { AppError } from '../kernel/errors.ts';
 import { sha256Hex } from '../kernel/ids.ts';
@@ -170,6 +170,10 @@ function waitSeconds(header: string | null): number {
 
 /** What the other service says, for whoever runs the import. */
 function readable(error: unknown): unknown {
+  if (error instanceof HTTPClientError) {
+    const reason = 'The other service cannot be reached. Check --server and the network.';
+    return new AppError('unprocessable_entity', reason, { cause: error });
+  }
   if (error instanceof UnprocessableEntity || !(error instanceof DubError)) return error;
   const hint =
     error.statusCode === 401 ? ' Check --token.' : error.statusCode === 404 ? ' Check --server.' : '';

@@ -27,16 +27,27 @@ export function fileEntity(files: DumpFiles): Entity {
     imageColumns: [],
     present: ({ name, content }) => ({ name, content }),
     async write(items) {
+      let written = 0;
       for (const { line, row } of items) {
-        await save(files, row as { name: string; content: string }).catch((error: unknown) => {
+        const file = row as { name: string; content: string };
+        if (await exists(files, file.name)) continue;
+        written += 1;
+        await save(files, file).catch((error: unknown) => {
           if (!(error instanceof AppError)) throw error;
           const reason = error.message.replace(/^custom: content: /, '');
           throw new RejectedLines([{ line, type: NAME, field: 'content', reason }]);
         });
       }
-      return { written: items.length, unchanged: 0 };
+      return { written, unchanged: items.length - written };
     },
   };
+}
+
+/** Whether a file of this name is kept: its name is the hash of its content, so that it is the same. */
+export async function exists(files: Pick<DumpFiles, 'find'>, name: string): Promise<boolean> {
+  const file = await files.find(name);
+  await file?.body.cancel();
+  return file !== undefined;
 }
 
 async function save(files: DumpFiles, { name, content }: { name: string; content: string }): Promise<void> {

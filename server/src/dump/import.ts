@@ -7,7 +7,7 @@ import { AppError } from '../kernel/errors.ts';
 import type { Change, Entity, Reference } from './entity.ts';
 import { valuesOf } from './export.ts';
 import { fileName } from './field.ts';
-import type { DumpFiles } from './file-entity.ts';
+import { type DumpFiles, exists } from './file-entity.ts';
 import type { ProgressStore } from './progress.store.ts';
 import { readAhead } from './read-ahead.ts';
 import { type DraftItem, describeProblem, type Problem, RejectedLines, type Row } from './record.ts';
@@ -290,9 +290,7 @@ async function checkFiles(files: DumpFiles, entity: Entity, items: readonly Draf
     for (const column of entity.imageColumns) {
       const url = row[column];
       if (typeof url !== 'string' || !files.isOwn(url)) continue;
-      const file = await files.find(fileName(url));
-      await file?.body.cancel();
-      if (file) continue;
+      if (await exists(files, fileName(url))) continue;
       const reason = `there is no file ${fileName(url)}, neither here nor in the lines before`;
       throw new RejectedLines([{ line, type: entity.name, field: column, reason }]);
     }

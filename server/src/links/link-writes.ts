@@ -174,8 +174,6 @@ export function createLinkWrites(parts: LinkWritesParts) {
   return { createMany, updateMany, deleteAll, assertUsable };
 }
 
-export type LinkWrites = ReturnType<typeof createLinkWrites>;
-
 function lookups({ domains, folders, clock }: LinkWritesParts, actor: Actor): Lookups {
   const domain = remembering((slug: string) => domains.forLink(actor.workspaceId, slug || undefined));
   return {
