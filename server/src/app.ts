@@ -227,7 +227,7 @@ function createServices({ config, db, clock, ids, tokenStore }: ServiceParts): S
     clock,
     ids,
   });
-  const tags = createTags({ db, store: createTagStore(db), workspaces, clock, ids });
+  const tags = createTags({ db, store: createTagStore(db), workspaces, links: cascade, clock, ids });
   const folders = createFolders({ db, store: createFolderStore(db), workspaces, users, links: cascade, clock, ids });
   const rules = { domains, folders, tags };
   const { saveImage } = files;
@@ -345,10 +345,11 @@ async function checkWritable(dataDir: string): Promise<void> {
   await rm(probe, { force: true });
 }
 
-function recurringJobs(db: Database, clock: Clock, { domains, folders, linkSearch, testEnd }: Services): Job[] {
+function recurringJobs(db: Database, clock: Clock, { domains, folders, tags, linkSearch, testEnd }: Services): Job[] {
   return [
     { name: 'clean-up-domains', everyMs: CLEANUP_EVERY_MS, run: domains.cleanUp },
     { name: 'clean-up-folders', everyMs: CLEANUP_EVERY_MS, run: folders.cleanUp },
+    { name: 'clean-up-tags', everyMs: CLEANUP_EVERY_MS, run: tags.cleanUp },
     { name: 'index-links', everyMs: INDEX_LINKS_EVERY_MS, run: linkSearch.index },
     { name: 'end-link-tests', everyMs: MINUTE_MS, run: testEnd.endTests },
     {

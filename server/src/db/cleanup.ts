@@ -2,7 +2,7 @@
 // that deletes it, the rest by a job. Steps can be repeated, so that a job that died is simply run again.
 import type { Database } from './database.ts';
 
-export type CleanupKind = 'domain' | 'folder';
+export type CleanupKind = 'domain' | 'folder' | 'tag';
 
 /** Removes at most `limit` rows of what the target left behind; returns how many. */
 export type CleanupStep = (workspaceId: string, target: string, limit: number) => Promise<number>;

@@ -1,6 +1,7 @@
 // What the Host of a request means: the service itself, a host reserved for the API or the dashboard, or
 // a short-link domain. Hosts are compared by name; case, a trailing dot and default ports do not count.
 import { isIP, isIPv6 } from 'node:net';
+import { createBoundedMap } from '../kernel/bounded-map.ts';
 
 export interface HostParts {
   /** Lower-case, without port and trailing dot; IPv6 addresses keep their brackets. */
@@ -28,6 +29,8 @@ export interface HostsOptions {
 
 const HOST = /^(\[[0-9a-f:.]+\]|[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?)\.?(?::(\d{1,5}))?$/;
 const MAX_HOST_LENGTH = 260; // a name of 253, a trailing dot, a colon and a port
+/** Every request asks for its host, and most ask for the same few. */
+const KEPT_HOSTS = 2_000;
 const DEFAULT_PORTS = new Set([80, 443]);
 
 /** Reads a Host header or a configured host; undefined when it cannot name a host. */
@@ -60,14 +63,21 @@ export function createHosts(options: HostsOptions): Hosts {
   reserve('app', options.appHost, 'The dashboard host');
   reserve('api', options.apiHost, 'The API host');
 
+  function kindOf(text: string): HostKind {
+    const host = parseHost(text);
+    if (!host) return 'domain';
+    const kind = kinds.get(comparable(host)) ?? kinds.get(host.name);
+    return kind ?? (isLocal(host.name) ? 'service' : 'domain');
+  }
+
+  const known = createBoundedMap<string, HostKind>(KEPT_HOSTS);
   return {
     classify(text) {
       // No usable Host names no short-link domain: probes that send none reach the service itself.
       if (text === '') return 'service';
-      const host = parseHost(text);
-      if (!host) return 'domain';
-      const kind = kinds.get(comparable(host)) ?? kinds.get(host.name);
-      return kind ?? (isLocal(host.name) ? 'service' : 'domain');
+      const kind = known.get(text) ?? kindOf(text);
+      if (text.length <= MAX_HOST_LENGTH) known.set(text, kind);
+      return kind;
     },
   };
 }

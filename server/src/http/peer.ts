@@ -2,6 +2,7 @@
 // from a trusted proxy; where proxies left several values, the last one counts, since the nearest proxy
 // wrote it and everything before it may come from the client.
 import { BlockList, isIP, isIPv4, SocketAddress } from 'node:net';
+import { createBoundedMap } from '../kernel/bounded-map.ts';
 import { parseHost } from './host.ts';
 
 export interface Peer {
@@ -35,6 +36,7 @@ export const LOOPBACK_PROXIES: readonly string[] = ['127.0.0.0/8', '::1/128'];
 
 export function createPeers(options: { trustedProxies: readonly string[] }): (request: PeerRequest) => Peer {
   const isTrusted = addressTest(options.trustedProxies.map(parseCidr));
+  const hostOf = rememberedHosts();
   return ({ remoteAddress, encrypted, headers }) => {
     const address = parseAddress(remoteAddress ?? '') ?? '';
     const said = {
@@ -46,7 +48,7 @@ export function createPeers(options: { trustedProxies: readonly string[] }): (re
     const believed = anythingSaid && address !== '' && isTrusted(address);
     const forwardedSecure = believed && lastValue(said.proto).toLowerCase() === 'https';
     const https = encrypted || forwardedSecure;
-    const host = hostText(
+    const host = hostOf(
       believed && said.host !== '' ? lastValue(said.host) : headerText(headers.host),
       https,
     );
@@ -160,6 +162,23 @@ function headerText(value: string | string[] | undefined): string {
 
 function lastValue(list: string): string {
   return list.slice(list.lastIndexOf(',') + 1).trim();
+}
+
+const KEPT_HOSTS = 2_000;
+const MAX_KEPT_LENGTH = 300;
+
+/** A port sees few different hosts, each again and again. */
+function rememberedHosts(): (text: string, https: boolean) => string {
+  const [secure, plain] = [
+    createBoundedMap<string, string>(KEPT_HOSTS),
+    createBoundedMap<string, string>(KEPT_HOSTS),
+  ];
+  return (text, https) => {
+    const known = https ? secure : plain;
+    const host = known.get(text) ?? hostText(text, https);
+    if (text.length <= MAX_KEPT_LENGTH) known.set(text, host);
+    return host;
+  };
 }
 
 function hostText(text: string, https: boolean): string {

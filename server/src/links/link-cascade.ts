@@ -1,9 +1,10 @@
-// What happens to links when something they hang on changes: their domain or their folder. Each step is
+// What happens to links when something they hang on changes: their domain, folder or tags. Each step is
 // bounded, so that a million links never make one transaction.
 import type { DomainLinks } from '../domains/domains.ts';
 import type { FolderLinks } from '../folders/folders.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Ids } from '../kernel/ids.ts';
+import type { TagLinks } from '../tags/tags.ts';
 import type { Workspaces } from '../workspaces/workspaces.ts';
 import type { LinkStore } from './link.store.ts';
 import { EMPTY_FIELDS, ROOT_KEY } from './link.ts';
@@ -23,7 +24,7 @@ export function createLinkCascade({
   clock,
   ids,
   record,
-}: CascadeParts): DomainLinks & FolderLinks {
+}: CascadeParts): DomainLinks & FolderLinks & TagLinks {
   return {
     async createRoot(workspaceId, userId, slug) {
       const fields = { ...EMPTY_FIELDS, domain: slug, key: ROOT_KEY };
@@ -59,6 +60,12 @@ export function createLinkCascade({
       );
       await record('link.updated', await store.findByIds(left));
       return links.length;
+    },
+
+    async loseTag(tagId, limit) {
+      const changed = await store.removeTag(tagId, limit, clock.now());
+      await record('link.updated', await store.findByIds(changed));
+      return changed.length;
     },
   };
 }

@@ -213,6 +213,21 @@ export function createLinkStore(db: Database) {
     },
 
     /** Takes these links out of the folder; returns the ids of those that were still in it. */
+    /** Takes a tag off at most so many links; returns their ids. */
+    async removeTag(tagId: string, limit: number, nowMs: number): Promise<string[]> {
+      const pairs = await db.query
+        .selectFrom('link_tag')
+        .select('link_id')
+        .where('tag_id', '=', tagId)
+        .limit(limit)
+        .execute();
+      const ids = pairs.map((pair) => pair.link_id);
+      if (ids.length === 0) return [];
+      await db.query.deleteFrom('link_tag').where('tag_id', '=', tagId).where('link_id', 'in', ids).execute();
+      await db.query.updateTable('link').set({ updated_at: nowMs }).where('id', 'in', ids).execute();
+      return ids;
+    },
+
     async clearFolder(folderId: string, ids: readonly string[], nowMs: number): Promise<string[]> {
       const rows = await db.query
         .updateTable('link')

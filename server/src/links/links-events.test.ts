@@ -84,6 +84,19 @@ eachDatabase('changes of links', (databases) => {
     assert.deepEqual(await links.get(`/links/${made.id}`), made);
   });
 
+  test('links that lose a deleted tag are told', async () => {
+    const tag = (await links.call('POST', '/tags', { name: 'Short-lived' })).json.id;
+    const link = await links.create({ tagIds: [tag] });
+    await links.newEvents();
+    await links.call('DELETE', `/tags/${tag}`);
+    const events = (await links.newEvents()) as [string, { id: string; tags?: unknown[] }][];
+    assert.deepEqual(
+      events.map(([type, payload]) => [type, payload.id, payload.tags]),
+      [['link.updated', link.id, []]],
+    );
+    assert.deepEqual((await links.call('GET', `/links/${link.id}`)).json.tags, []);
+  });
+
   test('links that go with their domain or leave with their folder are told', async () => {
     await fresh();
     const slug = await links.domain();

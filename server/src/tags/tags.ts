@@ -1,4 +1,5 @@
 // The tags of a workspace and their rules. Every change writes its outbox event in the same transaction.
+import { createCleanup } from '../db/cleanup.ts';
 import { type Database, isUniqueViolation } from '../db/database.ts';
 import { appendOutbox } from '../db/outbox.ts';
 import type { PageRequest } from '../db/page.ts';
@@ -11,15 +12,25 @@ import type { Workspaces } from '../workspaces/workspaces.ts';
 import type { TagFilter, TagSort, TagStore } from './tag.store.ts';
 import { DEFAULT_TAG_COLORS, foldName, type Tag, type TagColor } from './tag.ts';
 
+/** What tags need of links. It runs inside the caller's transaction. */
+export interface TagLinks {
+  /** Takes the tag off at most `limit` links; returns how many. */
+  loseTag(tagId: string, limit: number): Promise<number>;
+}
+
 export interface TagsParts {
   readonly db: Database;
   readonly store: TagStore;
   readonly workspaces: Workspaces;
+  readonly links: TagLinks;
   readonly clock: Clock;
   readonly ids: Ids;
 }
 
-export function createTags({ db, store, workspaces, clock, ids }: TagsParts) {
+export function createTags({ db, store, workspaces, links, clock, ids }: TagsParts) {
+  const step = (_workspaceId: string, tagId: string, limit: number) => links.loseTag(tagId, limit);
+  const cleanup = createCleanup({ db, kind: 'tag', step });
+
   async function getOwn(workspaceId: string, id: string): Promise<Tag> {
     return owned(await store.find(id), workspaceId, 'tag');
   }
@@ -78,14 +89,19 @@ export function createTags({ db, store, workspaces, clock, ids }: TagsParts) {
       });
     },
 
+    /** The tag is gone at once; its links stay, and many of them take a while to lose it. */
     delete(workspaceId: string, id: string): Promise<Tag> {
       return db.write(async () => {
         const tag = await getOwn(workspaceId, id);
         await store.delete(id);
+        await cleanup.begin(workspaceId, id, clock.now());
         await tell('tag.deleted', tag);
         return tag;
       });
     },
+
+    /** Goes on taking deleted tags off links; for a job. */
+    cleanUp: (signal: AbortSignal): Promise<void> => cleanup.run(signal),
   };
 }
 

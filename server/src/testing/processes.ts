@@ -16,6 +16,8 @@ export interface Place {
   readonly folder: string;
   readonly dataDir: string;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** What was started in it; ended before the folder goes. */
+  readonly children: Set<ChildProcess>;
 }
 
 interface Cleanup {
@@ -24,7 +26,12 @@ interface Cleanup {
 
 export async function makePlace(t: Cleanup, env: Record<string, string> = {}): Promise<Place> {
   const folder = await mkdtemp(join(tmpdir(), 'lt-'));
-  t.after(() => rm(folder, { recursive: true, force: true }));
+  const children = new Set<ChildProcess>();
+  // A server that still runs would make files while they are removed.
+  t.after(async () => {
+    await Promise.all([...children].map(end));
+    await rm(folder, { recursive: true, force: true });
+  });
   const dataDir = env.LINKTRAIL_DATA_DIR ?? join(folder, 'data');
   const inherited = Object.entries(process.env).filter(([name]) => !OURS.test(name));
   return {
@@ -37,7 +44,15 @@ export async function makePlace(t: Cleanup, env: Record<string, string> = {}): P
       LINKTRAIL_DATA_DIR: dataDir,
       ...env,
     },
+    children,
   };
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const closed = once(child, 'close');
+  child.kill('SIGKILL');
+  await closed;
 }
 
 export interface Finished {
@@ -133,11 +148,13 @@ function spawnNode(
   env: Record<string, string>,
   stdin: 'ignore' | 'pipe' = 'ignore',
 ): ChildProcess {
-  return spawn(process.execPath, [join(SOURCE, script), ...args], {
+  const child = spawn(process.execPath, [join(SOURCE, script), ...args], {
     cwd: place.folder,
     env: { ...place.env, ...env },
     stdio: [stdin, 'pipe', 'pipe'],
   });
+  place.children.add(child);
+  return child;
 }
 
 async function collect(child: ChildProcess): Promise<Finished> {

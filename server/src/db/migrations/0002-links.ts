@@ -116,7 +116,7 @@ export const links: Migration = {
 
     `create table link_tag (
       link_id ${text} not null references link (id) on delete cascade,
-      tag_id ${text} not null references tag (id) on delete cascade,
+      tag_id ${text} not null,
       position ${integer} not null,
       archived ${integer} not null,
       created_at ${integer} not null,
