@@ -20,7 +20,7 @@ import { createDomainStore } from './domains/domain.store.ts';
 import { createDomains } from './domains/domains.ts';
 import { dnsSetup, trustingSetup } from './domains/verify.ts';
 import { createDump, type Dump } from './dump/dump.ts';
-import { createEventFlow, readJournalNode } from './event-flow.ts';
+import { createEventFlow, type EventFlow, readJournalNode } from './event-flow.ts';
 import { createFiles } from './files/files.ts';
 import { createFolderStore } from './folders/folder.store.ts';
 import { createFolders } from './folders/folders.ts';
@@ -43,6 +43,7 @@ import { createIds, type Ids } from './kernel/ids.ts';
 import { createLog, type Log } from './kernel/log.ts';
 import { createMetrics, type Metrics } from './kernel/metrics.ts';
 import { createLinkCounterStore } from './links/link-counters.store.ts';
+import { createLinkDimensionStore } from './links/link-dimension.store.ts';
 import { createLinkStore, toColumns } from './links/link.store.ts';
 import { createLinkCascade } from './links/link-cascade.ts';
 import { createRecordLinks } from './links/link-events.ts';
@@ -53,7 +54,6 @@ import { createLinks } from './links/links.ts';
 import { createShortUrlLookup } from './links/short-url.ts';
 import { createTestEnd } from './links/test-end.ts';
 import { allOperations, type Services } from './operations.ts';
-import type { Pipeline } from './pipeline/pipeline.ts';
 import { createQrCodes } from './qr/qr-codes.ts';
 import { createVisitLinkStore } from './links/visit-link.store.ts';
 import { createTagStore } from './tags/tag.store.ts';
@@ -93,7 +93,7 @@ export interface App {
   readonly jobs: Jobs;
   readonly metrics: Metrics;
   readonly visits: Visits;
-  readonly pipeline: Pipeline;
+  readonly events: EventFlow;
   readonly handler: (request: IncomingMessage, response: ServerResponse) => void;
   /** Opens the port and starts the background jobs. */
   listen(): Promise<Listener>;
@@ -155,7 +155,8 @@ async function compose(options: AppOptions & { clock: Clock; log: Log }, db: Dat
   const after = node.position;
   const visits = await openVisits({ config, db, domains: services.domains, loadLinks, metrics, clock, log, after });
   const counted = { links: createLinkCounterStore(db), workspaces: createWorkspaceStore(db) };
-  const events = createEventFlow({ config, db, node, visits, ...counted, metrics, clock, log });
+  const { list: listLinks } = createLinkDimensionStore(db);
+  const events = createEventFlow({ config, db, node, visits, ...counted, listLinks, metrics, clock, log });
   const handler = createHandler(config, api, db, metrics, state, [visits.health, events.health], visits);
   metrics.gauge('linktrail_requests_in_flight', 'API requests under way.', api.inFlight);
   metrics.gauge('linktrail_writes_waiting', 'Writes waiting for the store.', () => db.stats().waitingWrites);
@@ -184,7 +185,7 @@ async function compose(options: AppOptions & { clock: Clock; log: Log }, db: Dat
     jobs,
     metrics,
     visits,
-    pipeline: events.pipeline,
+    events,
     handler,
     async listen() {
       listener = await openPort(config, handler, metrics, log);

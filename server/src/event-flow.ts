@@ -10,6 +10,7 @@ import { DROP_REASONS } from './events/enrich.ts';
 import { type Position, parsePosition } from './events/journal.ts';
 import type { HealthPart } from './http/health.ts';
 import type { Clock } from './kernel/clock.ts';
+import { AppError } from './kernel/errors.ts';
 import type { Ids } from './kernel/ids.ts';
 import type { Log } from './kernel/log.ts';
 import type { Metrics } from './kernel/metrics.ts';
@@ -17,6 +18,8 @@ import { COUNTERS, type CounterSinkParts, createCounterSink } from './pipeline/c
 import { createOutboxRelay } from './pipeline/outbox-relay.ts';
 import { createPipeline, type Pipeline } from './pipeline/pipeline.ts';
 import type { PipelineThreadOptions } from './pipeline/pipeline-thread.ts';
+import { type RebuildOptions, rebuildEvents } from './pipeline/rebuild.ts';
+import type { LinkPage, RebuildResult } from './pipeline/rebuild-thread.ts';
 import type { Visits } from './visits.ts';
 
 const MIB = 1024 * 1024;
@@ -24,6 +27,7 @@ const HOUR_MS = 3_600_000;
 const MAX_MEMORY_MB = 1_024;
 const ARCHIVE_AGE_MS = 600_000;
 const FAILURES_TO_TELL = 3;
+const LINKS_PER_PAGE = 1_000;
 
 export interface EventFlowParts {
   readonly config: Config;
@@ -32,6 +36,7 @@ export interface EventFlowParts {
   readonly visits: Pick<Visits, 'journal' | 'journalPath' | 'wake'>;
   readonly links: CounterSinkParts['links'];
   readonly workspaces: CounterSinkParts['workspaces'];
+  readonly listLinks: (after: number, limit: number) => Promise<LinkPage>;
   readonly metrics: Metrics;
   readonly clock: Clock;
   readonly log: Log;
@@ -41,6 +46,10 @@ export interface EventFlow {
   readonly pipeline: Pipeline;
   readonly health: HealthPart;
   start(): void;
+  /** Resolves when everything that had happened at the call is in every store. */
+  settle(): Promise<void>;
+  /** Makes the event store anew, from the archive and the links; visits go on into the journal meanwhile. */
+  rebuild(options: Pick<RebuildOptions, 'progress' | 'signal'>): Promise<RebuildResult>;
   /** Relays and takes in what is there already, for a while, and stops. Call it before the journal is closed. */
   close(): Promise<void>;
 }
@@ -74,8 +83,9 @@ export function createEventFlow(parts: EventFlowParts): EventFlow {
   const { db, visits, clock, log, metrics, links, workspaces, node } = parts;
   const offsets = createSinkOffsets({ db, clock });
   const counters = createCounterSink({ db, offsets, offsetName: node.offsetName, links, workspaces });
+  const thread = threadOptions(parts);
   const pipeline = createPipeline({
-    thread: threadOptions(parts),
+    thread,
     sqlSinks: [counters],
     release: (upTo) => visits.journal.release(upTo),
     log,
@@ -83,17 +93,42 @@ export function createEventFlow(parts: EventFlowParts): EventFlow {
   const relay = createOutboxRelay({ db, journal: visits.journal, log });
   watchPipeline(metrics, pipeline);
   let started = false;
+  let rebuilding: Promise<RebuildResult> | undefined;
+
+  async function rebuild(options: Pick<RebuildOptions, 'progress' | 'signal'>): Promise<RebuildResult> {
+    const wasRunning = started;
+    await pipeline.stop();
+    try {
+      const listLinks = (after: number) => parts.listLinks(after, LINKS_PER_PAGE);
+      return await rebuildEvents({ ...options, thread, listLinks });
+    } finally {
+      if (wasRunning && started) pipeline.start();
+    }
+  }
+
   return {
     pipeline,
-    health: pipelineHealth(pipeline, () => started),
+    health: pipelineHealth(pipeline, () => started && !rebuilding),
     start() {
       started = true;
       pipeline.start();
       relay.start();
     },
+    async settle() {
+      await relay.run();
+      await pipeline.idle();
+    },
+    rebuild(options) {
+      if (rebuilding) throw new AppError('conflict', 'The event store is being rebuilt already.');
+      rebuilding = rebuild(options).finally(() => {
+        rebuilding = undefined;
+      });
+      return rebuilding;
+    },
     async close() {
       started = false;
       await relay.stop();
+      await rebuilding?.catch(() => {});
       await pipeline.stop();
     },
   };

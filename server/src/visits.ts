@@ -26,8 +26,8 @@ import { COUNTED } from './redirect/counting.ts';
 import { type Caller, createRedirect, OUTCOMES } from './redirect/redirect.ts';
 import { createVisitorWindow } from './redirect/window.ts';
 
-/** About 180 bytes each for plain links; those beyond it are read from the store again. */
-const MAX_LINKS = 1_000_000;
+/** About 220 bytes each for plain links. Those beyond it are read from the store again, many at a time. */
+const MAX_LINKS = 250_000;
 /** Of the journal, read at a start for the visitor window: some 300,000 clicks. */
 const RESTORE_BYTES = 128 * 1024 * 1024;
 

@@ -81,6 +81,7 @@ export async function openDuckdb({ path, threads, memoryMb }: DuckdbOptions): Pr
   const state = await readState(writer);
   const inTurn = createTurns();
   const inReadTurn = createTurns();
+  let closed = false;
 
   /** What `work` wrote and the new state are stored together, or neither is. */
   const write = (change: Partial<State>, work: () => Promise<void>): Promise<void> =>
@@ -125,6 +126,8 @@ export async function openDuckdb({ path, threads, memoryMb }: DuckdbOptions): Pr
     },
     putLinks: (links) => write({}, () => putLinks(writer, links)),
     async close() {
+      if (closed) return;
+      closed = true;
       // Closing under a running statement would end the process.
       await inReadTurn(() =>
         inTurn(async () => {

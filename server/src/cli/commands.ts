@@ -2,6 +2,7 @@
 // itself where there is none.
 import { type Command, type Context, command } from './command.ts';
 import { dumpCommands } from './dump-commands.ts';
+import { eventCommands } from './event-commands.ts';
 import { keyCommands } from './key-commands.ts';
 import type { StoreReport } from './store-report.ts';
 import { readVersion } from './version.ts';
@@ -38,5 +39,6 @@ export const COMMANDS: readonly Command[] = [
   ...workspaceCommands,
   ...keyCommands,
   ...dumpCommands,
+  ...eventCommands,
   statusCommand,
 ];

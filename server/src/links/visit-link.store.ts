@@ -1,5 +1,5 @@
 // SQL for visits: links by domain and lookup key, many at a time, with only what a visit needs.
-import type { Selectable } from 'kysely';
+import { CompiledQuery, type Selectable } from 'kysely';
 import type { Database } from '../db/database.ts';
 import type { Schema } from '../db/schema.ts';
 import type { TestVariant } from './link.ts';
@@ -37,30 +37,30 @@ const PLAIN_COLUMNS = ['id', 'workspace_id', 'domain', 'key', 'lookup_key', 'url
 type PlainRow = Pick<Selectable<Schema['link']>, (typeof PLAIN_COLUMNS)[number]>;
 type SpecialRow = PlainRow & Pick<Selectable<Schema['link']>, (typeof SPECIAL_COLUMNS)[number]>;
 
+const IS_SPECIAL = SPECIAL_COLUMNS.map((name) =>
+  FLAGS.includes(name) ? `${name} = 1` : `${name} is not null`,
+);
+const SELECT_PLAIN = `select ${PLAIN_COLUMNS.join(', ')}, case when ${IS_SPECIAL.join(' or ')} then 1 else 0 end as special from link`;
+
 export function createVisitLinkStore(db: Database) {
+  /** Statements as ready text: building one takes longer than running it. */
+  const texts = new Map<number, string>();
+  const marker = (n: number) => (db.engine === 'postgres' ? `$${n}` : '?');
+
+  function textFor(count: number): string {
+    const known = texts.get(count);
+    if (known !== undefined) return known;
+    const markers = Array.from({ length: count }, (_, i) => marker(i + 2)).join(', ');
+    const text = `${SELECT_PLAIN} where domain = ${marker(1)} and lookup_key in (${markers})`;
+    texts.set(count, text);
+    return text;
+  }
+
   /** Few columns first, since most links have nothing in the others. */
   async function find(domain: string, lookupKeys: readonly string[]): Promise<VisitLink[]> {
-    const rows = await db.query
-      .selectFrom('link')
-      .select(PLAIN_COLUMNS)
-      .select((eb) =>
-        eb
-          .case()
-          .when(
-            eb.or(
-              SPECIAL_COLUMNS.map((name) =>
-                FLAGS.includes(name) ? eb(name, '=', 1) : eb(name, 'is not', null),
-              ),
-            ),
-          )
-          .then(1)
-          .else(0)
-          .end()
-          .as('special'),
-      )
-      .where('domain', '=', domain)
-      .where('lookup_key', 'in', padded(lookupKeys))
-      .execute();
+    const keys = padded(lookupKeys);
+    const query = CompiledQuery.raw(textFor(keys.length), [domain, ...keys]);
+    const { rows } = await db.query.executeQuery<PlainRow & { special: number }>(query);
     const special = rows.filter((row) => row.special === 1).map((row) => row.id);
     const plain = rows.filter((row) => row.special === 0).map(toPlain);
     return special.length === 0 ? plain : [...plain, ...(await findSpecial(special))];

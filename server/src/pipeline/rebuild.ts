@@ -1,0 +1,38 @@
+// The main side of a rebuild of the event store: starts its thread, gives it the links, passes progress on.
+import { Worker } from 'node:worker_threads';
+import type { LinkPage, RebuildResult, RebuildThreadOptions } from './rebuild-thread.ts';
+import { createCalls } from './thread-calls.ts';
+
+export interface RebuildOptions {
+  readonly thread: RebuildThreadOptions;
+  /** Links after this place, in a fixed order. */
+  readonly listLinks: (after: number) => Promise<LinkPage>;
+  readonly progress: (state: object) => Promise<void>;
+  /** Stops after the file at hand; a later run goes on from there. */
+  readonly signal: AbortSignal;
+}
+
+/** Nobody else may have the store open. */
+export async function rebuildEvents(options: RebuildOptions): Promise<RebuildResult> {
+  const worker = new Worker(new URL('./rebuild-thread.ts', import.meta.url), { workerData: options.thread });
+  const calls = createCalls((message) => worker.postMessage(message), {
+    links: options.listLinks,
+    progress: (state: object) => void options.progress(state).catch(() => {}),
+  });
+  worker.on('message', calls.receive);
+  const ended = Promise.withResolvers<void>();
+  worker.on('error', (error) => calls.end(error instanceof Error ? error : new Error(String(error))));
+  worker.on('exit', () => {
+    calls.end(new Error('The thread of the rebuild stopped'));
+    ended.resolve();
+  });
+  const abort = () => calls.tell('abort', undefined);
+  options.signal.addEventListener('abort', abort);
+  try {
+    return await calls.call<RebuildResult>('run');
+  } finally {
+    options.signal.removeEventListener('abort', abort);
+    calls.tell('end', undefined);
+    await ended.promise;
+  }
+}
