@@ -8,6 +8,7 @@ import { dump } from './scenarios/dump.ts';
 import { journal } from './scenarios/journal.ts';
 import { links } from './scenarios/links.ts';
 import { million } from './scenarios/million.ts';
+import { pipeline } from './scenarios/pipeline.ts';
 import { redirect, redirectMany } from './scenarios/redirect.ts';
 import { selfCheck } from './scenarios/self-check.ts';
 import { start } from './scenarios/start.ts';
@@ -23,6 +24,7 @@ const SCENARIOS: readonly Scenario[] = [
   dump,
   redirect,
   redirectMany,
+  pipeline,
 ];
 
 const USAGE = `Usage: npm run bench -- [name…] [--seconds 3] [--rounds 3] [--links 100k] [--json file]

@@ -248,6 +248,7 @@ function composeDump(parts: Pick<ServiceParts, 'config' | 'db' | 'clock' | 'ids'
     files: services.files,
     defaultDomain: parts.config.defaultDomain,
     findDomains: services.domains.findServing,
+    findPresentNames: services.domains.findPresentNames,
     urlColumns: (url) => toColumns({ url }) as { url_hash: string; url_folded: string | null },
     addTotalLinks: services.workspaces.addTotalLinks,
   });

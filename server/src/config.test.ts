@@ -76,6 +76,7 @@ const BAD: readonly [string, ...string[]][] = [
   ['REDIS_URL', 'http://h', 'localhost'],
   ['LINKTRAIL_TLS_CERT', '/no/such/file.pem'],
   ['LINKTRAIL_TLS_KEY', '/no/such/file.pem'],
+  ['LINKTRAIL_GEO_FILE', '/no/such/file.mmdb', `${import.meta.filename},/no/such/file.mmdb`],
   ['LINKTRAIL_LOG_LEVEL', 'loud', 'INFO'],
   ['LINKTRAIL_MAX_IN_FLIGHT', '0', '1000001', 'Infinity'],
   ['LINKTRAIL_MAX_CONNECTIONS', '9', '1e9'],
@@ -151,6 +152,8 @@ describe('configuration', () => {
     assert.deepEqual(row('HOST'), { variable: 'HOST', value: '127.0.0.1', set: false });
     assert.equal(row('DATABASE_URL')?.value, '(set, hidden)');
     assert.equal(row('REDIS_URL')?.value, '');
+    assert.equal(row('LINKTRAIL_VERIFY_DOMAINS')?.value, 'off');
+    assert.equal(row('LINKTRAIL_TRUSTED_PROXIES')?.value, '127.0.0.0/8,::1/128');
   });
 });
 

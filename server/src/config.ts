@@ -74,21 +74,24 @@ const FIELDS = {
     env: 'LINKTRAIL_DATA_DIR',
     takes: 'a folder; made when missing',
     default: './data',
-    description: 'Where everything is kept: the database, the certificate, the pid file and the control socket.',
+    description:
+      'Where everything is kept: the database, the certificate, the pid file and the control socket.',
     read: (text) => resolve(text ?? './data'),
   },
   publicUrl: {
     env: 'LINKTRAIL_PUBLIC_URL',
     takes: 'an http:// or https:// address without a path',
     default: 'http://localhost:$PORT',
-    description: 'The address people use, for links made outside a request. Its host counts as one of the service’s own.',
+    description:
+      'The address people use, for links made outside a request. Its host counts as one of the service’s own.',
     read: (text, env) => (text === undefined ? `http://${localHost(env)}` : origin(text)),
   },
   defaultDomain: {
     env: 'LINKTRAIL_DEFAULT_DOMAIN',
     takes: 'a host name, with a port where it is not the usual one',
     default: 'localhost:$PORT',
-    description: 'The domain of short links that name no other. It belongs to no workspace and all may use it.',
+    description:
+      'The domain of short links that name no other. It belongs to no workspace and all may use it.',
     read: (text, env) => hostName(text ?? localHost(env)),
   },
   apiHost: {
@@ -178,7 +181,8 @@ const FIELDS = {
     env: 'LINKTRAIL_TLS_CERT',
     takes: 'a PEM file',
     default: 'a self-signed certificate',
-    description: 'The certificate for HTTPS. Together with LINKTRAIL_TLS_KEY; a renewed file is picked up while running.',
+    description:
+      'The certificate for HTTPS. Together with LINKTRAIL_TLS_KEY; a renewed file is picked up while running.',
     read: (text) => optional(text, existingFile),
   },
   tlsKey: {
@@ -207,7 +211,8 @@ const FIELDS = {
     env: 'LINKTRAIL_MAX_IN_FLIGHT',
     takes: 'a number from 1 to 1000000',
     default: '1000',
-    description: 'API requests that may be under way at once. More are answered with 429; visits are not affected.',
+    description:
+      'API requests that may be under way at once. More are answered with 429; visits are not affected.',
     read: (text) => whole(text ?? '1000', 1, 1_000_000),
   },
   maxConnections: {
@@ -242,7 +247,9 @@ export function loadConfig(): Config {
 }
 
 export function readConfig(env: Env): Config {
-  const values = Object.fromEntries(Object.entries(FIELDS).map(([name, field]) => [name, readField(field, env)]));
+  const values = Object.fromEntries(
+    Object.entries(FIELDS).map(([name, field]) => [name, readField(field, env)]),
+  );
   const config = { ...values, npmScript: env.npm_lifecycle_event } as unknown as Config;
   if ((config.tlsCert === undefined) !== (config.tlsKey === undefined)) {
     throw new ConfigError('LINKTRAIL_TLS_CERT and LINKTRAIL_TLS_KEY belong together: set both or neither.');
@@ -264,10 +271,20 @@ function readField(field: Field<unknown>, env: Env): unknown {
 export function describeConfig(config: Config, env: Env = process.env) {
   return Object.entries(FIELDS).map(([name, field]) => {
     const value = config[name as keyof Config];
-    const shown = Array.isArray(value) ? value.join(',') : value === undefined ? '' : String(value);
+    const shown = asText(value);
     const secret = 'secret' in field && field.secret && value !== undefined;
-    return { variable: field.env, value: secret ? '(set, hidden)' : shown, set: Boolean(env[field.env]?.trim()) };
+    return {
+      variable: field.env,
+      value: secret ? '(set, hidden)' : shown,
+      set: Boolean(env[field.env]?.trim()),
+    };
   });
+}
+
+/** The form in which the variable takes it. */
+function asText(value: Config[keyof Config]): string {
+  if (typeof value === 'boolean') return value ? 'on' : 'off';
+  return value === undefined ? '' : String(value);
 }
 
 function parse<T>(schema: z.ZodType<T>, text: string): T {
@@ -291,7 +308,8 @@ function url(text: string, protocols: string[]): string {
 
 function origin(text: string): string {
   const { protocol, pathname, search, origin: value } = new URL(text);
-  if (!['http:', 'https:'].includes(protocol) || pathname !== '/' || search !== '') throw new Error('not an origin');
+  if (!['http:', 'https:'].includes(protocol) || pathname !== '/' || search !== '')
+    throw new Error('not an origin');
   return value;
 }
 

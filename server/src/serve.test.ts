@@ -157,6 +157,32 @@ describe('a server that cannot start', () => {
     ],
     ['LINKTRAIL_TLS_CERT', '/nowhere.pem', /^LINKTRAIL_TLS_CERT is "\/nowhere\.pem"\. It takes a PEM file/],
   ];
+  const unusable: readonly [Record<string, string>, RegExp][] = [
+    [{ HOST: '192.0.2.1' }, /^HOST 192\.0\.2\.1 cannot be listened on \(EADDRNOTAVAIL\)\. Set HOST to/],
+    [{ HOST: 'no such host' }, /^HOST no such host cannot be listened on \(\w+\)\. Set HOST to/],
+    [
+      { DATABASE_URL: 'postgres://u:secret-word@127.0.0.1:1/d' },
+      /^DATABASE_URL names a database that cannot be used: .*ECONNREFUSED/,
+    ],
+    [
+      { LINKTRAIL_DATA_DIR: '/proc/self/fd' },
+      /^LINKTRAIL_DATA_DIR is "\/proc\/self\/fd", which cannot be used: .*lock cannot be opened\. It takes a folder/,
+    ],
+    [
+      { LINKTRAIL_TLS_CERT: import.meta.filename, LINKTRAIL_TLS_KEY: import.meta.filename },
+      /^LINKTRAIL_TLS_CERT and LINKTRAIL_TLS_KEY cannot be used: .*serve\.test\.ts holds no certificate in PEM form\./,
+    ],
+  ];
+  for (const [env, message] of unusable) {
+    test(`because ${Object.keys(env).join(' and ')} cannot be used names the setting`, async (t) => {
+      const { code, stderr, stdout } = await runServer(await makePlace(t), env);
+      assert.equal(code, 1);
+      assert.match(stderr, message);
+      assert.equal(stdout, '');
+      assert.doesNotMatch(stderr, /secret-word|\n.*at /);
+    });
+  }
+
   for (const [variable, value, message] of wrong) {
     test(`because ${variable}=${value} is wrong says what it takes`, async (t) => {
       const place = await makePlace(t);
@@ -190,7 +216,7 @@ describe('a server that cannot start', () => {
     await writeFile(place.dataDir, '');
     const { code, stderr } = await runServer(place);
     assert.equal(code, 1);
-    assert.ok(stderr.includes(place.dataDir));
+    assert.ok(stderr.startsWith(`LINKTRAIL_DATA_DIR is "${place.dataDir}", which cannot be used: `), stderr);
     assert.doesNotMatch(stderr, /\n +at /);
   });
 

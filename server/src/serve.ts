@@ -1,8 +1,10 @@
 // Runs the server until it is told to stop, and tells a person how to use it.
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type App, DataDirLockedError, openApp } from './app.ts';
+import { type App, openApp } from './app.ts';
 import { serveControl } from './cli/control.ts';
+import { checkCertificate } from './cli/machine-checks.ts';
+import { describeStartFailure } from './cli/start-failure.ts';
 import { type Config, ConfigError, loadConfig } from './config.ts';
 import { ensureFirstWorkspace, type FirstWorkspace } from './first-workspace.ts';
 import { AppError } from './kernel/errors.ts';
@@ -11,15 +13,18 @@ import { watchLauncher } from './launcher.ts';
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
 export async function startServer(): Promise<void> {
+  let config: Config | undefined;
   try {
-    const config = loadConfig();
+    config = loadConfig();
+    const certificate = await checkCertificate(config);
+    if (certificate.state === 'fail') throw new ConfigError(certificate.text);
     const app = await openApp({ config });
     await run(app).catch(async (error: unknown) => {
       await app.close();
       throw error;
     });
   } catch (error) {
-    process.stderr.write(`${startFailure(error)}\n`);
+    process.stderr.write(`${describeStartFailure(error, config)}\n`);
     process.exit(1);
   }
 }
@@ -96,15 +101,4 @@ function banner(config: Config, port: number, first: FirstWorkspace | undefined)
   lines.push('', '  Try it:', `    curl -H "Authorization: Bearer ${key}" ${address}/api/tags`);
   if (!first) lines.push('  Lost the key? npx linktrail key create main');
   return `${lines.join('\n')}\n\n`;
-}
-
-function startFailure(error: unknown): string {
-  if (error instanceof ConfigError || error instanceof DataDirLockedError) return error.message;
-  const code = (error as NodeJS.ErrnoException).code;
-  const { address, port } = error as { address?: string; port?: number };
-  if (code === 'EADDRINUSE')
-    return `Port ${port} at ${address} is in use. Set PORT to another one, or stop what uses it.`;
-  if (code === 'EACCES' && port)
-    return `Port ${port} may not be opened by this user. Set PORT to 1024 or higher.`;
-  return `Linktrail cannot start: ${error instanceof Error ? error.message : String(error)}`;
 }

@@ -1,5 +1,8 @@
 // Visits through the whole application on a real port: links made by the API, opened by browsers.
 import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { clickTime } from './events/click-id.ts';
 import { eachDatabase, onPostgres } from './testing/databases.ts';
@@ -391,6 +394,38 @@ describe('A visit', () => {
     assert.match(metrics, /linktrail_clicks_total{counted="repeated"} [1-9]/);
     const ready = await v.open('/health/ready', { host: 'localhost' });
     assert.deepEqual([ready.status, JSON.parse(ready.body).journal], [200, 'ok']);
+  });
+});
+
+describe('A visitor', () => {
+  test('is known across a restart', async (t) => {
+    const dataDir = await mkdtemp(join(tmpdir(), 'linktrail-'));
+    t.after(() => rm(dataDir, { recursive: true, force: true }));
+    const env = { PORT: '0', LINKTRAIL_DATA_DIR: dataDir };
+    for (const round of [1, 2]) {
+      const app = await openTestApp({ env });
+      t.after(() => app.close());
+      const port = (await app.app.listen()).address.port;
+      if (round === 1) {
+        const { key } = await app.workspace();
+        await app.request('POST', '/links', { key, body: { url: 'https://acme.example', key: 'again' } });
+      }
+      assert.equal((await visit(port, '/again')).status, 302);
+      assert.equal((await recordedClicks(app.app)).length, 1, `start ${round}`);
+      await app.close();
+    }
+  });
+
+  test('gets links that are in memory while the store is down, and is asked to wait for others', async (t) => {
+    const v = await openVisited();
+    t.after(() => v.t.close());
+    await v.link({ domain: 'localhost', key: 'known-link' });
+    const host = { host: 'localhost' };
+    assert.equal((await v.open('/known-link', host)).status, 302);
+    await v.t.app.db.close();
+    assert.equal((await v.open('/known-link', host)).status, 302);
+    const other = await v.open('/other-link', host);
+    assert.deepEqual([other.status, other.headers['retry-after']], [503, '2']);
   });
 });
 

@@ -1,7 +1,6 @@
 // SQL for users and their membership in workspaces.
 import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
-import { containsPattern } from '../db/like.ts';
 import { listPage, type PageRequest } from '../db/page.ts';
 import type { Role } from '../http/operation.ts';
 
@@ -23,6 +22,9 @@ export interface NewUser {
 }
 
 export type MemberSort = 'createdAt' | 'name' | 'role';
+
+/** When looking for part of a name: so many rows are in memory at once. */
+const ROWS_PER_LOOK = 500;
 
 export function createUserStore(db: Database) {
   const members = (workspaceId: string) =>
@@ -84,28 +86,21 @@ export function createUserStore(db: Database) {
     ): Promise<Member[]> {
       let query = members(workspaceId);
       if (filter.role) query = query.where('member.role', '=', filter.role);
-      if (filter.search) {
-        const pattern = containsPattern(filter.search.toLowerCase());
-        query = query.where((eb) =>
-          eb.or([
-            sql<boolean>`lower(coalesce("user".name, '')) like ${pattern} escape '\\'`,
-            sql<boolean>`lower(coalesce("user".email, '')) like ${pattern} escape '\\'`,
-          ]),
-        );
-      }
-      const rows = await listPage(
-        query,
-        {
-          columns: {
+      const read = (wanted: PageRequest<MemberSort>) =>
+        listPage(
+          query,
+          {
+            columns: {
+              createdAt: 'member.created_at',
+              name: sql`coalesce("user".name, '')`,
+              role: 'member.role',
+            },
             createdAt: 'member.created_at',
-            name: sql`coalesce("user".name, '')`,
-            role: 'member.role',
+            id: 'user.id',
           },
-          createdAt: 'member.created_at',
-          id: 'user.id',
-        },
-        page,
-      );
+          wanted,
+        );
+      const rows = filter.search ? await search(read, filter.search, page) : await read(page);
       return rows.map(toMember);
     },
 
@@ -117,6 +112,35 @@ export function createUserStore(db: Database) {
 }
 
 export type UserStore = ReturnType<typeof createUserStore>;
+
+/**
+ * Reads in the order of the list until the page is full. The engines fold the case of ASCII letters only, and
+ * looking for part of a name means reading every member of the workspace there too.
+ */
+async function search(
+  read: (page: PageRequest<MemberSort>) => Promise<MemberRow[]>,
+  text: string,
+  page: PageRequest<MemberSort>,
+): Promise<MemberRow[]> {
+  const wanted = fold(text);
+  const isMatch = ({ name, email }: MemberRow) =>
+    [name, email].some((field) => fold(field ?? '').includes(wanted));
+  const found: MemberRow[] = [];
+  let toSkip = (page.page - 1) * page.pageSize;
+  for (let look = 1; ; look++) {
+    const rows = await read({ ...page, page: look, pageSize: ROWS_PER_LOOK });
+    for (const row of rows.filter(isMatch)) {
+      if (toSkip > 0) toSkip -= 1;
+      else found.push(row);
+      if (found.length === page.pageSize) return found;
+    }
+    if (rows.length < ROWS_PER_LOOK) return found;
+  }
+}
+
+function fold(text: string): string {
+  return text.normalize('NFC').toLowerCase();
+}
 
 interface MemberRow {
   id: string;

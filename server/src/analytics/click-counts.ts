@@ -1,6 +1,8 @@
 // What a batch of clicks adds to the counters in SQL: one row per link, and one per workspace and month. Pure.
 import { usageMonth } from '../workspaces/workspace.ts';
 
+const DAY_MS = 86_400_000;
+
 export interface CountedClick {
   readonly linkId: string;
   readonly workspaceId: string;
@@ -25,11 +27,12 @@ export interface WorkspaceCount {
 export function countClicks(clicks: readonly CountedClick[]): ClickCounts {
   const links = new Map<string, { linkId: string; clicks: number; lastMs: number }>();
   const months = new Map<number, Map<string, WorkspaceCount>>();
+  const monthOf = createMonths();
   for (const { linkId, workspaceId, timeMs, url } of clicks) {
     const link = entry(links, linkId, () => ({ linkId, clicks: 0, lastMs: 0 }));
     link.clicks += 1;
     link.lastMs = Math.max(link.lastMs, timeMs);
-    const month = entry(months, usageMonth(timeMs), () => new Map<string, WorkspaceCount>());
+    const month = entry(months, monthOf(timeMs), () => new Map<string, WorkspaceCount>());
     const workspace = entry(month, workspaceId, () => ({ workspaceId, clicks: 0, usage: 0 }));
     workspace.clicks += 1;
     if (url !== '') workspace.usage += 1;
@@ -40,6 +43,12 @@ export function countClicks(clicks: readonly CountedClick[]): ClickCounts {
       .sort(([a], [b]) => a - b)
       .map(([month, workspaces]) => ({ month, workspaces: ordered(workspaces) })),
   };
+}
+
+/** Clicks of a batch are mostly of one day: looking at the calendar once a day is enough. */
+function createMonths(): (timeMs: number) => number {
+  const months = new Map<number, number>();
+  return (timeMs) => entry(months, Math.floor(timeMs / DAY_MS), () => usageMonth(timeMs));
 }
 
 function entry<K, V>(map: Map<K, V>, key: K, make: () => V): V {

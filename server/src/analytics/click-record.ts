@@ -84,3 +84,16 @@ export const CLICK_COLUMNS: readonly ClickColumn[] = [
   text('referer', 'referer'),
   text('referer_url', 'refererUrl'),
 ];
+
+/**
+ * The values in the order of the columns, as one text. `plain` takes the separator out of what people have
+ * written; everything else comes from closed sets. Spelled out: this runs for every click, and going through
+ * the table of columns takes several times as long.
+ */
+export function joinClick(click: ClickRecord, separator: string, plain: (text: string) => string): string {
+  const s = separator;
+  const utm = `${plain(click.utmSource)}${s}${plain(click.utmMedium)}${s}${plain(click.utmCampaign)}${s}${plain(click.utmTerm)}${s}${plain(click.utmContent)}`;
+  const place = `${click.continent}${s}${click.country}${s}${click.region}${s}${plain(click.city)}`;
+  const agent = `${click.device}${s}${plain(click.browser)}${s}${plain(click.browserVersion)}${s}${plain(click.os)}${s}${plain(click.osVersion)}${s}${plain(click.userAgent)}`;
+  return `${click.timeMs}${s}${click.workspaceId}${s}${click.linkId}${s}${plain(click.id)}${s}${plain(click.domain)}${s}${plain(click.key)}${s}${plain(click.url)}${s}${plain(click.urlBase)}${s}${utm}${s}${plain(click.ip)}${s}${place}${s}${agent}${s}${click.trigger}${s}${click.qr}${s}${plain(click.referer)}${s}${plain(click.refererUrl)}`;
+}

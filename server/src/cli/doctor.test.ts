@@ -123,6 +123,14 @@ describe('the doctor', () => {
     assert.equal(other?.state, 'warn');
   });
 
+  test('fails when the files of the certificate hold none', async (t) => {
+    const place = await makePlace(t);
+    const file = join(place.folder, 'empty.pem');
+    await writeFile(file, '');
+    const { find } = await examine(place, { LINKTRAIL_TLS_CERT: file, LINKTRAIL_TLS_KEY: file });
+    assert.match(find('certificate')[0]?.text ?? '', /empty\.pem holds no certificate in PEM form/);
+  });
+
   test('fails when PostgreSQL cannot be reached, without showing the password', async (t) => {
     const place = await makePlace(t);
     const { checks, find } = await examine(place, {

@@ -5,7 +5,14 @@ import { type Clock, isoTime, systemClock } from '../kernel/clock.ts';
 import type { Check } from './check.ts';
 import { type ServerStatus, statusCommand } from './commands.ts';
 import { connectControl, describeFailure } from './control.ts';
-import { checkDataDir, checkDescriptors, checkDisk, checkNode, checkPort } from './machine-checks.ts';
+import {
+  checkCertificate,
+  checkDataDir,
+  checkDescriptors,
+  checkDisk,
+  checkNode,
+  checkPort,
+} from './machine-checks.ts';
 import type { StoreReport } from './store-report.ts';
 
 const EARLIEST_MS = Date.UTC(2026, 0, 1);
@@ -27,6 +34,7 @@ export async function examine(clock: Clock = systemClock): Promise<Check[]> {
     await checkDisk(value.dataDir),
     server.check,
     ...store.checks,
+    await checkCertificate(value),
     await checkPort(value, server.status),
     checkDescriptors(value.maxConnections, server.status?.pid),
     checkClock(clock, start, store.report),

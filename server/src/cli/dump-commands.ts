@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import type { ImportReport, ImportRequest, Source } from '../dump/import.ts';
 import { describeProblem } from '../dump/record.ts';
+import { AppError } from '../kernel/errors.ts';
 import { type Command, type Context, command, type Field } from './command.ts';
 import { workspaceArg } from './workspace-commands.ts';
 
@@ -74,7 +75,17 @@ export const dumpCommands: readonly Command[] = [
         value: 'workspace',
         description: 'Where they go: the id or the slug of a workspace.',
       },
-      token: { schema: z.string().min(1), value: 'key', description: 'An API key of the other service.' },
+      token: {
+        schema: z.string().min(1).optional(),
+        value: 'key',
+        description: 'An API key of the other service. Other users of the machine can see it: see --token-file.',
+      },
+      'token-file': {
+        schema: z.string().min(1).optional(),
+        value: 'file',
+        stream: 'in',
+        description: 'The file that holds that key; - reads it from standard input.',
+      },
       server: {
         schema: z
           .url({ protocol: /^https?$/, error: 'takes an address such as https://links.example.com/api' })
@@ -92,7 +103,8 @@ export const dumpCommands: readonly Command[] = [
 
 interface DubInput {
   readonly workspace: string;
-  readonly token: string;
+  readonly token: string | undefined;
+  readonly 'token-file': string | undefined;
   readonly server: string | undefined;
   readonly 'skip-invalid': string | undefined;
 }
@@ -104,7 +116,7 @@ async function importFromDub(context: Context, input: DubInput): Promise<ImportR
   const { shared } = await app.services.domains.forLink(workspaceId, undefined);
   let done = 0;
   const source = openDubSource({
-    token: input.token,
+    token: await readToken(context, input),
     server: input.server,
     workspaceId,
     hasPrimaryDomain: !shared,
@@ -118,6 +130,22 @@ async function importFromDub(context: Context, input: DubInput): Promise<ImportR
     return progress({ ...state, unit: 'records' });
   };
   return run({ ...context, progress: counting }, source, input['skip-invalid']);
+}
+
+const MAX_TOKEN_BYTES = 1_000;
+
+async function readToken({ input: file }: Context, { token, 'token-file': named }: DubInput): Promise<string> {
+  if ((token === undefined) === (named === undefined))
+    throw new AppError('unprocessable_entity', 'Give either --token or --token-file.');
+  if (token !== undefined) return token;
+  const parts: Uint8Array[] = [];
+  for await (const part of file) {
+    parts.push(part);
+    if (parts.reduce((bytes, { length }) => bytes + length, 0) > MAX_TOKEN_BYTES) break;
+  }
+  const text = Buffer.concat(parts).toString('utf8').trim();
+  if (text !== '' && text.length <= MAX_TOKEN_BYTES && !/\s/.test(text)) return text;
+  throw new AppError('unprocessable_entity', '--token-file: takes a file with nothing but the key in it.');
 }
 
 function run({ app, signal, progress, row }: Context, source: Source, skipInvalid: string | undefined) {

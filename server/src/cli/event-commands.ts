@@ -27,7 +27,7 @@ export const eventCommands: readonly Command[] = [
       if (!pipeline.state().running) app.events.start();
       if (settle) await app.events.settle();
       const counts = JSON.parse(await pipeline.query('counts')) as EventCounts;
-      const { lagBytes, restarts, sinks, dropped } = pipeline.state();
+      const { lagBytes, restarts, sinks, dropped } = await pipeline.readState();
       return {
         ...counts,
         lagBytes,

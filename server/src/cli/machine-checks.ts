@@ -1,4 +1,4 @@
-// What the doctor checks on the machine itself: Node, folder, disk, port and limits.
+// What the doctor checks on the machine itself: Node, folder, disk, certificate, port and limits.
 import { readFileSync } from 'node:fs';
 import { rm, stat, statfs, writeFile } from 'node:fs/promises';
 import { get } from 'node:http';
@@ -7,6 +7,7 @@ import { createServer } from 'node:net';
 import { userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Config } from '../config.ts';
+import { fileCertificate } from '../http/certificate.ts';
 import type { Check } from './check.ts';
 import type { ServerStatus } from './commands.ts';
 
@@ -138,6 +139,20 @@ export async function checkDisk(dataDir: string): Promise<Check> {
   }
 }
 
+/** The operator's own files; without them a self-signed certificate is made when it is needed. */
+export async function checkCertificate({ tlsCert, tlsKey }: Config): Promise<Check> {
+  const name = 'certificate';
+  if (tlsCert === undefined || tlsKey === undefined) return { name, state: 'ok', text: 'self-signed' };
+  try {
+    await fileCertificate(tlsCert, tlsKey)();
+    return { name, state: 'ok', text: tlsCert };
+  } catch (error) {
+    const text = `LINKTRAIL_TLS_CERT and LINKTRAIL_TLS_KEY cannot be used: ${(error as Error).message}.`;
+    const advice = 'They take a certificate and its private key, each as a PEM file.';
+    return { name, state: 'fail', text, advice };
+  }
+}
+
 export async function checkPort(config: Config, server: ServerStatus | undefined): Promise<Check> {
   const name = 'port';
   const { host, port } = config;
@@ -159,7 +174,7 @@ export async function checkPort(config: Config, server: ServerStatus | undefined
   return { name, state: 'fail', ...portFailure(failure, host, port) };
 }
 
-function portFailure(code: string, host: string, port: number): { text: string; advice: string } {
+export function portFailure(code: string, host: string, port: number): { text: string; advice: string } {
   if (code === 'EADDRINUSE') {
     return { text: `${port} at ${host} is in use`, advice: 'Set PORT to another one, or stop what uses it.' };
   }

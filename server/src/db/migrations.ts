@@ -4,5 +4,6 @@ import { ground } from './migrations/0001-ground.ts';
 import { links } from './migrations/0002-links.ts';
 import { importProgress } from './migrations/0003-import-progress.ts';
 import { sinks } from './migrations/0004-sinks.ts';
+import { domainRenames } from './migrations/0005-domain-renames.ts';
 
-export const migrations: readonly Migration[] = [ground, links, importProgress, sinks];
+export const migrations: readonly Migration[] = [ground, links, importProgress, sinks, domainRenames];

@@ -97,6 +97,8 @@ export interface DomainTable {
   id: string;
   workspace_id: string;
   slug: string;
+  /** The name before a change, while links are still to follow. */
+  former_slug: string | null;
   is_primary: number;
   verified: number;
   /** What the owner puts into the domain's TXT record. */

@@ -85,7 +85,7 @@ describe('A full disk', () => {
   });
 
   test('does not let the rest of a failed transaction run on its own', async () => {
-    const { db, engine } = await open({ maxPageCount: 60 });
+    const { db, engine } = await open({ maxPageCount: 200 });
     const filling = db.write(async (trx) => {
       await appendOutbox(trx, large, 1).catch(() => {});
       await addJob(trx, 'after the failure').catch(() => {});
@@ -110,7 +110,7 @@ describe('The store thread', () => {
     });
     await inside.promise;
     const waiting = db.write((trx) => addJob(trx, 'waiting'));
-    await engine.killThread();
+    await engine.killThreads();
     goOn.resolve();
     await assert.rejects(broken, /transaction is over/);
     await waiting;
@@ -121,7 +121,7 @@ describe('The store thread', () => {
   test('when it dies, rejects the statements it had not answered', async () => {
     const { db, engine } = await open();
     const reads = Array.from({ length: 5 }, () => listJobs(db));
-    const [killed, ...results] = await Promise.allSettled([engine.killThread(), ...reads]);
+    const [killed, ...results] = await Promise.allSettled([engine.killThreads(), ...reads]);
     assert.equal(killed.status, 'fulfilled');
     for (const result of results) {
       assert.equal(result.status, 'rejected');

@@ -1,6 +1,6 @@
-// SQLite under Kysely: reads go to the thread's reading connection, writes take turns on the writing one.
-// A transaction asks for its turn with its first statement, and gives it on as soon as its end is sent:
-// the thread works in order, so nobody waits for an answer that is not theirs.
+// SQLite under Kysely: one thread reads, another writes, so that neither waits for the other. Writes take
+// turns: a transaction asks for its turn with its first statement, and gives it on as soon as its end is
+// sent; the thread works in order, so nobody waits for an answer that is not theirs.
 import {
   type CompiledQuery,
   type DatabaseConnection,
@@ -31,14 +31,28 @@ export interface SqliteOptions {
 
 export interface SqliteEngine extends Engine {
   setMaxPageCount(pages: number | undefined): Promise<void>;
-  /** Ends the store thread at once, as a fault in it would. */
-  killThread(): Promise<void>;
+  /** Ends the store threads at once, as a fault in them would. */
+  killThreads(): Promise<void>;
 }
 
 export function createSqliteEngine(path: string, options: SqliteOptions, log: Log): SqliteEngine {
   const { sync = 'full', writeWaitMs = 10_000, idleTransactionMs = 30_000, busyTimeoutMs = 5_000 } = options;
   const maxPageCount = options.maxPageCount ?? UNLIMITED_PAGES;
-  const channel = createSqliteChannel({ path, sync, busyTimeoutMs, maxPageCount }, log);
+  const shared = { path, sync, busyTimeoutMs, maxPageCount };
+  const channel = createSqliteChannel({ ...shared, role: 'writer' }, log);
+  const reader = createSqliteChannel({ ...shared, role: 'reader' }, log);
+  // The writer makes the file that the reader opens.
+  let made: Promise<unknown> | undefined;
+  const read = async (query: CompiledQuery): Promise<SqliteResult> => {
+    made ??= channel.send({ op: 'read', sql: 'select 1', parameters: [] });
+    try {
+      await made;
+    } catch (error) {
+      made = undefined;
+      throw error;
+    }
+    return reader.send({ op: 'read', ...statement(query) });
+  };
   const writers = createWriterQueue();
   let transaction = 0;
   return {
@@ -49,7 +63,9 @@ export function createSqliteEngine(path: string, options: SqliteOptions, log: Lo
       createAdapter: () => new SqliteAdapter(),
       createIntrospector: (db) => new SqliteIntrospector(db),
     },
-    connection: connectionOf((query) => runAlone(channel, writers, writeWaitMs, query)),
+    connection: connectionOf((query) =>
+      isRead(query) ? read(query) : runAlone(channel, writers, writeWaitMs, query),
+    ),
     begin: async ({ waitMs = writeWaitMs }) => {
       transaction += 1;
       return createTransaction({ channel, writers, waitMs, idleTransactionMs, transaction });
@@ -60,13 +76,18 @@ export function createSqliteEngine(path: string, options: SqliteOptions, log: Lo
     setMaxPageCount: async (pages = UNLIMITED_PAGES) => {
       await channel.send({ op: 'limit', maxPageCount: pages });
     },
-    killThread: () => channel.kill(),
-    close: () => channel.close(),
+    killThreads: async () => {
+      await Promise.all([channel.kill(), reader.kill()]);
+    },
+    // The last connection to close folds the log into the file: that must be the one that may write.
+    close: async () => {
+      await reader.close();
+      await channel.close();
+    },
   };
 }
 
 async function runAlone(channel: SqliteChannel, writers: WriterQueue, waitMs: number, query: CompiledQuery) {
-  if (isRead(query)) return channel.send({ op: 'read', ...statement(query) });
   const release = await writers.acquire(waitMs);
   const answer = channel.send({ op: 'once', ...statement(query) });
   release();

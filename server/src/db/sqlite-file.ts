@@ -80,13 +80,16 @@ export function sqliteCode(error: unknown): number | undefined {
  * Undefined when another holder has it. The file must not be opened by anything else in this process.
  */
 export function lockFile(path: string): { release(): void } | undefined {
-  const db = new DatabaseSync(path, { timeout: 0 });
+  let db: DatabaseSync | undefined;
   try {
+    db = new DatabaseSync(path, { timeout: 0 });
     db.exec('PRAGMA journal_mode = MEMORY; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
   } catch (error) {
-    db.close();
+    db?.close();
     if (((sqliteCode(error) ?? 0) & 0xff) === SQLITE_BUSY) return undefined;
-    throw error;
+    // SQLite does not say which file, and nobody would look for a database behind a lock.
+    throw Object.assign(new Error(`${path} cannot be opened`, { cause: error }), { path });
   }
-  return { release: () => db.close() };
+  const held = db;
+  return { release: () => held.close() };
 }

@@ -1,6 +1,6 @@
-// The store thread: owns the SQLite file through one writing and one reading connection, and answers the
-// batches of sqlite-channel.ts in order. A commit is answered once it is on disk; commits that finish while
-// a sync is under way share the next one.
+// A store thread: has one connection to the SQLite file, for writing or for reading, and answers the batches
+// of sqlite-channel.ts in order. A commit is answered once it is on disk; commits that finish while a sync is
+// under way share the next one.
 import { fdatasync, openSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import {
@@ -13,6 +13,8 @@ import {
 
 export interface SqliteThreadOptions {
   path: string;
+  /** A reader needs the file that a writer made. */
+  role: 'writer' | 'reader';
   /** `full`: a commit survives a power cut; `normal`: it survives a killed process. */
   sync: 'full' | 'normal';
   busyTimeoutMs: number;
@@ -47,12 +49,11 @@ const SQLITE_FULL = 13;
 if (parentPort) serve(parentPort, workerData as SqliteThreadOptions);
 
 function serve(port: NonNullable<typeof parentPort>, options: SqliteThreadOptions): void {
-  const { path, busyTimeoutMs, maxPageCount } = options;
-  const writer = openSqliteFile(path, { busyTimeoutMs, readOnly: false });
-  const reader = openSqliteFile(path, { busyTimeoutMs, readOnly: true });
-  const run = createRunner(reader, writer, () => port.close());
+  const { path, role, busyTimeoutMs, maxPageCount } = options;
+  const file = openSqliteFile(path, { busyTimeoutMs, readOnly: role === 'reader' });
+  const run = createRunner(file, () => port.close());
   const afterSync = createGroupSync(`${path}-wal`, (replies) => port.postMessage(replies));
-  run({ op: 'limit', maxPageCount });
+  if (role === 'writer') run({ op: 'limit', maxPageCount });
 
   port.on('message', (batch: SqliteRequest[]) => {
     const replies: SqliteReply[] = [];
@@ -69,47 +70,45 @@ function serve(port: NonNullable<typeof parentPort>, options: SqliteThreadOption
   });
 }
 
-function createRunner(reader: SqliteFile, writer: SqliteFile, onClose: () => void) {
+function createRunner(file: SqliteFile, onClose: () => void) {
   let open: number | undefined;
 
   function step(command: Extract<SqliteCommand, { op: 'step' }>): SqliteResult {
     if (command.begin) {
-      writer.run('BEGIN IMMEDIATE', []);
+      file.run('BEGIN IMMEDIATE', []);
       open = command.transaction;
     }
     // SQLite ends a transaction by itself on some errors (a full disk): what follows must not run alone.
-    if (open !== command.transaction || !writer.inTransaction) throw new Error('The transaction is over');
-    return writer.run(command.sql, command.parameters);
+    if (open !== command.transaction || !file.inTransaction) throw new Error('The transaction is over');
+    return file.run(command.sql, command.parameters);
   }
 
   function end(transaction: number, sql: 'COMMIT' | 'ROLLBACK'): SqliteResult {
-    const mine = open === transaction && writer.inTransaction;
+    const mine = open === transaction && file.inTransaction;
     if (open === transaction) open = undefined;
     if (!mine && sql === 'COMMIT') throw new Error('The transaction is over');
     if (!mine) return NOTHING;
     try {
-      writer.run(sql, []);
+      file.run(sql, []);
     } finally {
-      if (writer.inTransaction) writer.run('ROLLBACK', []);
+      if (file.inTransaction) file.run('ROLLBACK', []);
     }
     return NOTHING;
   }
 
   function close(): SqliteResult {
-    reader.close();
-    writer.close();
+    file.close();
     onClose();
     return NOTHING;
   }
 
   return (command: SqliteCommand): SqliteResult => {
-    if (command.op === 'read') return reader.run(command.sql, command.parameters);
-    if (command.op === 'once') return writer.run(command.sql, command.parameters);
+    if (command.op === 'read' || command.op === 'once') return file.run(command.sql, command.parameters);
     if (command.op === 'step') return step(command);
     if (command.op === 'commit') return end(command.transaction, 'COMMIT');
     if (command.op === 'rollback') return end(command.transaction, 'ROLLBACK');
     if (command.op === 'close') return close();
-    return writer.run(`PRAGMA max_page_count = ${command.maxPageCount}`, []);
+    return file.run(`PRAGMA max_page_count = ${command.maxPageCount}`, []);
   };
 }
 

@@ -162,7 +162,8 @@ function singleOperations(domains: Domains): Operation[] {
       path: '/domains/{slug}',
       group: 'Domains',
       summary: 'Update a domain',
-      description: 'Fields that are absent stay as they are, except archived.',
+      description:
+        'Fields that are absent stay as they are, except archived. With a new name, visits find all links under it at once; what the API shows of more than 500 links follows within minutes, and until then the name cannot be changed again.',
       access: WRITE,
       params: PARAMS,
       body: updateBody,
@@ -274,6 +275,6 @@ async function noRegistrar(): Promise<never> {
 }
 
 function present(domain: Domain): z.input<typeof domainSchema> {
-  const { workspaceId: _, verificationCode: __, createdAt, updatedAt, ...shown } = domain;
+  const { workspaceId: _, verificationCode: __, formerSlug: ___, createdAt, updatedAt, ...shown } = domain;
   return { ...shown, createdAt: isoTime(createdAt), updatedAt: isoTime(updatedAt), registeredDomain: null };
 }

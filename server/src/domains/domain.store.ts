@@ -33,6 +33,19 @@ export function createDomainStore(db: Database) {
   return {
     find,
 
+    /** The domains that had these names, while links of them are still to follow. */
+    async findRenamed(formerSlugs: readonly string[]): Promise<Domain[]> {
+      if (formerSlugs.length === 0) return [];
+      const query = db.query.selectFrom('domain').selectAll().where('former_slug', 'in', formerSlugs);
+      return (await query.execute()).map(toDomain);
+    },
+
+    /** The names of some domains whose links are still to follow. */
+    async findRenamedSlugs(limit: number): Promise<string[]> {
+      const query = db.query.selectFrom('domain').select('slug').where('former_slug', 'is not', null);
+      return (await query.limit(limit).execute()).map((row) => row.slug);
+    },
+
     async findPrimarySlug(workspaceId: string): Promise<string | undefined> {
       const row = await db.query
         .selectFrom('domain')
@@ -101,6 +114,7 @@ function toRow(domain: Domain): Insertable<Row> {
     id: domain.id,
     workspace_id: domain.workspaceId,
     slug: domain.slug,
+    former_slug: domain.formerSlug,
     is_primary: domain.primary ? 1 : 0,
     verified: domain.verified ? 1 : 0,
     verification_code: domain.verificationCode,
@@ -123,6 +137,7 @@ function toDomain(row: Row): Domain {
     id: row.id,
     workspaceId: row.workspace_id,
     slug: row.slug,
+    formerSlug: row.former_slug,
     primary: row.is_primary === 1,
     verified: row.verified === 1,
     verificationCode: row.verification_code,

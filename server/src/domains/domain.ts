@@ -7,6 +7,8 @@ export interface Domain {
   readonly id: string;
   readonly workspaceId: string;
   readonly slug: string;
+  /** The name before a change, while links are still to follow; null otherwise. */
+  readonly formerSlug: string | null;
   readonly primary: boolean;
   readonly verified: boolean;
   /** What the owner puts into the domain's TXT record. */
@@ -44,6 +46,8 @@ export type DomainChange = {
 /** What a link has to know of its domain. */
 export interface LinkDomain {
   readonly slug: string;
+  /** Where links may still be that have not followed a change of the name. */
+  readonly formerSlug?: string | null;
   /** The service's default domain, which belongs to nobody. */
   readonly shared: boolean;
   readonly caseSensitive: boolean;
@@ -53,6 +57,7 @@ export interface LinkDomain {
 export type ServingDomain = Pick<
   Domain,
   | 'workspaceId'
+  | 'formerSlug'
   | 'placeholder'
   | 'expiredUrl'
   | 'notFoundUrl'
@@ -62,6 +67,11 @@ export type ServingDomain = Pick<
   | 'appleAppSiteAssociation'
   | 'deepviewData'
 >;
+
+/** The names that links of the domain are kept under: one, but for a while after a change of the name. */
+export function namesOf({ slug, formerSlug }: Pick<LinkDomain, 'slug' | 'formerSlug'>): readonly string[] {
+  return formerSlug ? [slug, formerSlug] : [slug];
+}
 
 /** Fields that a workspace on the free plan cannot set. */
 export const PAID_FIELDS = [

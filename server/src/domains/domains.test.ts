@@ -70,7 +70,7 @@ eachDatabase('domains', (databases) => {
     const { db, clock, services } = t.app;
     const links = {
       createRoot: async () => {},
-      rename: async () => {},
+      moveSome: async () => 0,
       deleteSome: async () => 0,
       hasLinks: async () => false,
     };
@@ -419,6 +419,7 @@ eachDatabase('domains', (databases) => {
     const forbidden = (error: unknown) => error instanceof AppError && error.code === 'forbidden';
     assert.deepEqual(await domains.forLink(home.id, slug.toUpperCase()), {
       slug,
+      formerSlug: null,
       shared: false,
       caseSensitive: false,
     });

@@ -13,14 +13,15 @@ import type { Workspaces } from '../workspaces/workspaces.ts';
 import type { DomainFilter, DomainSort, DomainStore } from './domain.store.ts';
 import { type Domain, type DomainChange, foldSlug, PAID_FIELDS, readChange, refusedSlug } from './domain.ts';
 import { createDomainLookup } from './domain-lookup.ts';
+import { createDomainRename } from './domain-rename.ts';
 import type { DnsRecord, SetupCheck, SetupStatus } from './verify.ts';
 
 /** What domains need of links. All of them run inside the caller's transaction. */
 export interface DomainLinks {
   /** The link at the domain's root (key `_root`, no destination yet). */
   createRoot(workspaceId: string, userId: string, slug: string): Promise<void>;
-  /** Moves all links of one domain to its new name. */
-  rename(workspaceId: string, from: string, to: string): Promise<void>;
+  /** Moves at most `limit` links of one domain to its new name, its root included; returns how many. */
+  moveSome(workspaceId: string, from: string, to: string, limit: number): Promise<number>;
   /** Deletes at most `limit` links of the domain, its root included; returns how many. */
   deleteSome(workspaceId: string, slug: string, limit: number): Promise<number>;
   /** Whether it has a link other than its root. */
@@ -56,6 +57,12 @@ type DomainEvent = 'domain.created' | 'domain.updated' | 'domain.deleted';
 export function createDomains(parts: DomainsParts) {
   const { db, store, workspaces, links, setup, defaultDomain, clock, ids } = parts;
   const cleanup = createCleanup({ db, kind: 'domain', step: links.deleteSome });
+  const rename = createDomainRename({
+    db,
+    store,
+    moveSome: links.moveSome,
+    tell: (domain) => tell('domain.updated', domain),
+  });
   const ownNames = new Set(parts.ownHosts.map(withoutPort));
 
   async function getOwn(workspaceId: string, slug: string, lock?: 'update'): Promise<Domain> {
@@ -76,13 +83,17 @@ export function createDomains(parts: DomainsParts) {
     return slug;
   }
 
-  /** Once the name is taken in this transaction: only then can no deletion of its last holder come in between. */
-  async function assertCleanedUp(slug: string): Promise<void> {
-    if (!(await cleanup.pending(slug))) return;
-    throw new AppError(
-      'conflict',
-      `The links of the deleted domain ${slug} are still being removed. Try again soon.`,
-    );
+  /** Once the name is taken in this transaction: only then can no deletion or change of name of its last holder come in between. */
+  async function assertFree(slug: string): Promise<void> {
+    if (await cleanup.pending(slug)) {
+      throw new AppError(
+        'conflict',
+        `The links of the deleted domain ${slug} are still being removed. Try again soon.`,
+      );
+    }
+    if (await rename.pending(slug)) {
+      throw new AppError('conflict', `Links are still being moved away from ${slug}. Try again soon.`);
+    }
   }
 
   /** An image becomes an address; other values pass. */
@@ -95,6 +106,7 @@ export function createDomains(parts: DomainsParts) {
     const asked = change.slug === undefined ? before.slug : foldSlug(change.slug);
     const slug = asked === before.slug ? asked : checkedSlug(asked);
     const caseSensitive = change.caseSensitive ?? before.caseSensitive;
+    if (slug !== before.slug || caseSensitive !== before.caseSensitive) rename.assertDone(before);
     if (caseSensitive !== before.caseSensitive && (await links.hasLinks(before.slug))) {
       throw invalid('caseSensitive', 'can only be changed while the domain has no links');
     }
@@ -130,7 +142,7 @@ export function createDomains(parts: DomainsParts) {
           { id: ids('dom_'), workspaceId, primary, nowMs: clock.now() },
         );
         await store.insert(domain).catch(slugTaken);
-        await assertCleanedUp(slug);
+        await assertFree(slug);
         await links.createRoot(workspaceId, userId, slug);
         await tell('domain.created', domain);
         return domain;
@@ -145,10 +157,11 @@ export function createDomains(parts: DomainsParts) {
       return db.write(async () => {
         const before = await getOwn(workspaceId, slug, 'update');
         const domain = await changed(before, change);
-        await store.update(domain).catch(slugTaken);
-        if (domain.slug !== before.slug) {
-          await assertCleanedUp(domain.slug);
-          await links.rename(workspaceId, before.slug, domain.slug);
+        if (domain.slug === before.slug) await store.update(domain);
+        else {
+          await store.update({ ...domain, formerSlug: before.slug }).catch(slugTaken);
+          await assertFree(domain.slug);
+          await rename.begin(domain, before.slug);
         }
         await tell('domain.updated', domain, before.slug);
         return domain;
@@ -159,6 +172,7 @@ export function createDomains(parts: DomainsParts) {
     delete(workspaceId: string, slug: string): Promise<Domain> {
       return db.write(async () => {
         const domain = await getOwn(workspaceId, slug, 'update');
+        rename.assertDone(domain);
         await store.delete(domain.id);
         await cleanup.begin(workspaceId, domain.slug, clock.now());
         await tell('domain.deleted', domain);
@@ -166,8 +180,11 @@ export function createDomains(parts: DomainsParts) {
       });
     },
 
-    /** Goes on removing the links of deleted domains; for a job. */
-    cleanUp: (signal: AbortSignal): Promise<void> => cleanup.run(signal),
+    /** Goes on removing the links of deleted domains and moving those of renamed ones; for a job. */
+    async cleanUp(signal: AbortSignal): Promise<void> {
+      await cleanup.run(signal);
+      await rename.run(signal);
+    },
 
     setPrimary(workspaceId: string, slug: string): Promise<Domain> {
       return db.write(async () => {
@@ -214,6 +231,7 @@ function newDomain(
     id: made.id,
     workspaceId: made.workspaceId,
     slug: request.slug,
+    formerSlug: null,
     primary: made.primary,
     verified: false,
     verificationCode: `linktrail-${randomText(32)}`,

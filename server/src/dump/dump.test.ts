@@ -630,6 +630,7 @@ eachDatabase('every table', (databases) => {
       defaultDomain: 'x',
       files: {},
       findDomains: {},
+      findPresentNames: {},
       urlColumns: {},
       addTotalLinks: {},
     };

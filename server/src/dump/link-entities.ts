@@ -33,7 +33,7 @@ import {
   timeOrZero,
   times,
 } from './field.ts';
-import type { DraftItem, DraftRow } from './record.ts';
+import type { DraftItem, DraftRow, Row } from './record.ts';
 import { reject, type TableSpec, tableEntity } from './table-entity.ts';
 
 export interface LinkEntityParts {
@@ -44,7 +44,9 @@ export interface LinkEntityParts {
   readonly defaultDomain: string;
   readonly findDomains: (
     slugs: readonly string[],
-  ) => Promise<ReadonlyMap<string, { readonly caseSensitive: boolean }>>;
+  ) => Promise<ReadonlyMap<string, { readonly caseSensitive: boolean; readonly formerSlug: string | null }>>;
+  /** Present names of domains by the former ones that some of their links are still kept under. */
+  readonly findPresentNames: (formerSlugs: readonly string[]) => Promise<ReadonlyMap<string, string>>;
   /** The columns that a destination is found by. */
   readonly urlColumns: (url: string) => { readonly url_hash: string; readonly url_folded: string | null };
   readonly addTotalLinks: (workspaceId: string, count: number) => Promise<void>;
@@ -147,7 +149,28 @@ const testVariants = z
   .max(10);
 
 export function linkEntity(parts: LinkEntityParts): Entity {
-  return tableEntity(parts, {
+  const entity = tableEntity(parts, linkSpec(parts));
+  return {
+    ...entity,
+    list: async (...page) => withPresentNames(parts, (await entity.list?.(...page)) ?? []),
+  };
+}
+
+/** A link that has not followed the change of its domain's name yet is written as if it had. */
+async function withPresentNames(
+  { findPresentNames }: LinkEntityParts,
+  rows: readonly Row[],
+): Promise<readonly Row[]> {
+  const names = await findPresentNames([...new Set(rows.map((row) => row.domain as string))]);
+  if (names.size === 0) return rows;
+  return rows.map((row): Row => {
+    const { domain } = row as { domain: string };
+    return { ...row, domain: names.get(domain) ?? domain };
+  });
+}
+
+function linkSpec(parts: LinkEntityParts): TableSpec {
+  return {
     name: 'link',
     table: 'link',
     fields: linkFields(parts),
@@ -174,7 +197,7 @@ export function linkEntity(parts: LinkEntityParts): Entity {
     imageFields: ['image'],
     derive: (items) => deriveLinks(parts, items),
     onInsert: (rows) => countLinks(parts, rows),
-  });
+  };
 }
 
 function linkFields({ files, defaultDomain }: LinkEntityParts): Record<string, Field> {
@@ -241,6 +264,12 @@ function domainName(defaultDomain: string): Field {
 async function deriveLinks(parts: LinkEntityParts, items: readonly DraftItem[]): Promise<void> {
   const slugs = [...new Set(items.map(({ row }) => row.domain as string))];
   const domains = await parts.findDomains(slugs);
+  const early = items.filter(({ row }) => domains.get(row.domain as string)?.formerSlug);
+  const reason = 'the links of this domain are still following its change of name: try again soon';
+  reject(
+    { name: 'link' },
+    early.map(({ line }) => ({ line, field: 'domain', reason })),
+  );
   for (const { row } of items) {
     const slug = row.domain as string;
     const domain: LinkDomain = {

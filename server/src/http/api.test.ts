@@ -185,13 +185,14 @@ function setUp({ plan = 'enterprise', role = 'owner', limits = {} }: Setup = {})
     maxInFlight: 100,
     onShed: () => {},
   });
-  const peer = { ip: '192.0.2.1', secure: true, host: 'a.example', origin: 'https://a.example' };
   const send = (
     method: string,
     path: string,
-    init: { body?: string; key?: string | null; headers?: Record<string, string> } = {},
+    init: { body?: string; key?: string | null; headers?: Record<string, string>; secure?: boolean } = {},
   ) => {
-    const { body, key = KEY, headers = {} } = init;
+    const { body, key = KEY, headers = {}, secure = true } = init;
+    const origin = secure ? 'https://a.example' : 'http://a.example';
+    const peer = { ip: '192.0.2.1', secure, host: 'a.example', origin };
     const all = { ...(key !== null && { Authorization: `Bearer ${key}` }), ...headers };
     return api.fetch(
       new Request(`https://a.example/api${path}`, {
@@ -470,8 +471,11 @@ describe('the log', () => {
 
   test('has a line for documents and preflights too', async () => {
     const { send, lines, observed } = setUp();
-    await send('GET', '/page');
-    await send('OPTIONS', '/track');
+    const replies = [await send('GET', '/page'), await send('OPTIONS', '/track')];
+    assert.deepEqual(
+      replies.map(({ headers }) => headers.get('x-request-id')),
+      lines.map(({ requestId }) => requestId),
+    );
     assert.deepEqual(
       lines.map((line) => [line.method, line.path, line.status]),
       [
@@ -480,5 +484,23 @@ describe('the log', () => {
       ],
     );
     assert.equal(observed.length, 2);
+  });
+
+  test('has a line for what is refused for coming over plain HTTP', async () => {
+    const { send, lines, observed } = setUp();
+    const paths = ['/echo', '/page', '/nope', ''];
+    for (const path of paths) {
+      const reply = await send('GET', path, { secure: false });
+      const { error } = (await reply.json()) as { error: { code: string; doc_url: string } };
+      assert.equal(reply.status, 403, path);
+      assert.equal(error.code, 'forbidden');
+      assert.equal(error.doc_url, 'https://a.example/api/errors#forbidden', 'where it can be read');
+      assert.equal(reply.headers.get('x-request-id'), lines.at(-1)?.requestId);
+    }
+    assert.deepEqual(
+      lines.map((line) => [line.path, line.status, line.keyId]),
+      paths.map((path) => [`/api${path}`, 403, undefined]),
+    );
+    assert.equal(observed.length, paths.length);
   });
 });

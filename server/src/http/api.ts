@@ -42,13 +42,14 @@ export interface Document {
 }
 
 export interface Api {
-  /** Answers one request whose path lies under the API's base. */
+  /** Answers one request whose path lies under the API's base; plain HTTP that crossed a network is refused unread. */
   fetch(request: Request, edge: Edge): Promise<Response>;
   inFlight(): number;
 }
 
 export const API_BASE = '/api';
 
+const PLAIN_HTTP = 'The API is served over HTTPS only. Use https:// with the same address.';
 const UNEXPECTED = 'Something went wrong on our side. The request id is in the header X-Request-Id.';
 
 export function createApi(parts: ApiParts): Api {
@@ -73,6 +74,9 @@ export function createApi(parts: ApiParts): Api {
     refuse(parts, context, new AppError('not_found', `There is nothing at ${context.req.path}.`)),
   );
   app.onError((error, context) => refuse(parts, context, error));
+  const plain = new Hono<Env>().all('*', (context) =>
+    refuse(parts, context, new AppError('forbidden', PLAIN_HTTP)),
+  );
 
   return {
     inFlight: () => inFlight,
@@ -80,7 +84,7 @@ export function createApi(parts: ApiParts): Api {
       if (inFlight >= parts.maxInFlight) return shed(parts, edge);
       inFlight += 1;
       try {
-        return await app.fetch(request, edge);
+        return await (edge.peer.secure ? app.fetch(request, edge) : plain.fetch(request, overHttps(edge)));
       } finally {
         inFlight -= 1;
       }
@@ -88,10 +92,15 @@ export function createApi(parts: ApiParts): Api {
   };
 }
 
+/** The page that explains a refusal is not served over plain HTTP either. */
+function overHttps({ peer, ...edge }: Edge): Edge {
+  return { ...edge, peer: { ...peer, origin: peer.origin.replace(/^http:/, 'https:') } };
+}
+
 function serveDocument(parts: ApiParts, document: Document, context: Context<Env>): Response {
-  noteRequest(parts, context, 200, parts.ids('req_'));
+  const requestId = noteRequest(parts, context, 200);
   return new Response(document.body(context.env.peer.origin), {
-    headers: { 'Content-Type': document.contentType, ...document.headers },
+    headers: { 'Content-Type': document.contentType, 'X-Request-Id': requestId, ...document.headers },
   });
 }
 
@@ -120,14 +129,15 @@ async function runRequest(parts: ApiParts, operation: Operation, context: Contex
 function incomingOf(parts: ApiParts, context: Context<Env>): Incoming {
   const { peer, incoming } = context.env;
   const mark = context.req.url.indexOf('?');
+  const header = (name: string) => context.req.header(name);
   return {
     method: context.req.method,
     path: context.req.path,
     search: mark === -1 ? '' : context.req.url.slice(mark),
     params: context.req.param() as Record<string, string>,
-    header: (name) => context.req.header(name),
+    header,
     body: incoming ?? context.req.raw.body,
-    facts: { id: parts.ids('req_'), origin: peer.origin, ip: peer.ip },
+    facts: { id: parts.ids('req_'), origin: peer.origin, ip: peer.ip, header },
   };
 }
 
@@ -182,8 +192,8 @@ function otherMethod(
   const methods = new Set([...allowed, ...(allowed.has('GET') ? ['HEAD'] : []), 'OPTIONS']);
   const allow: [string, string][] = [['Allow', [...methods].join(', ')], ...corsHeaders(cors)];
   if (context.req.method === 'OPTIONS') {
-    noteRequest(parts, context, 204, parts.ids('req_'));
-    return new Response(null, { status: 204, headers: allow });
+    const requestId = noteRequest(parts, context, 204);
+    return new Response(null, { status: 204, headers: [...allow, ['X-Request-Id', requestId]] });
   }
   const text = `${context.req.method} is not possible at ${context.req.path}.`;
   return refuse(parts, context, new AppError('not_found', text), allow);
@@ -206,10 +216,16 @@ function shed(parts: ApiParts, edge: Edge): Response {
   return answer(failure(parts, error, '', edge.peer.origin, []), parts.ids('req_'));
 }
 
-/** For requests that belong to no operation. */
-function noteRequest(parts: ApiParts, context: Context<Env>, status: number, requestId: string): void {
+/** For requests that belong to no operation; returns the id they were logged under. */
+function noteRequest(
+  parts: ApiParts,
+  context: Context<Env>,
+  status: number,
+  requestId = parts.ids('req_'),
+): string {
   parts.observe('none', status, 0);
   logRequest(parts, context, status, { operation: null, requestId, durationMs: 0, trace: {} });
+  return requestId;
 }
 
 /** The query is left out on purpose: it may hold passwords and personal data. */

@@ -33,9 +33,9 @@ export const ERROR_MEANING: Record<ErrorCode, { what: string; remedy: string }> 
     remedy: 'The message has the form “kind: field: reason” and names the first offending field.',
   },
   rate_limit_exceeded: {
-    what: 'Too many requests in the current window of the key, or more at once than the server takes.',
+    what: 'Too many requests in the current window of the key or the address, or more at once than the server takes.',
     remedy:
-      'Wait for the seconds in the Retry-After header. X-RateLimit-Limit, -Remaining and -Reset come with every answer.',
+      'Wait for the seconds in the Retry-After header. X-RateLimit-Limit, -Remaining and -Reset come with every answer to a valid key.',
   },
   internal_server_error: {
     what: 'Something failed on the server. Nothing of the request was kept.',

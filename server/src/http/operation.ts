@@ -47,6 +47,8 @@ export interface RequestFacts {
   /** Scheme and host the client used, for addresses in answers. */
   readonly origin: string;
   readonly ip: string;
+  /** For operations that ask what a visitor's browser says of itself. */
+  readonly header: (name: string) => string | undefined;
 }
 
 /** An answer that is not JSON. */

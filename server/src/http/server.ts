@@ -1,5 +1,5 @@
-// Sends each request to its room: health and metrics, the API, or a visit to a short link. Keeps the HTTPS
-// rule: credentials are never read from plain HTTP that crossed a network.
+// Sends each request to its room: health and metrics, the API, or a visit to a short link. Visits over plain
+// HTTP that crossed a network are sent to HTTPS; the API refuses such requests itself.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 import { getRequestListener } from '@hono/node-server';
@@ -47,7 +47,6 @@ export function createRequestHandler(parts: ServerParts): Respond {
     if (system) return sendSystem(system, request, response, peer);
     if (kind === 'domain' || (kind !== 'api' && !isApiPath(path)))
       return visit(parts, request, response, peer);
-    if (!peer.secure) return refusePlain(response, peer);
     request.url = apiTarget(path, request.url as string);
     // The framework builds an address from the Host header and trips over one that is not a host.
     request.headers.host = peer.host || 'localhost';
@@ -95,11 +94,6 @@ function visit(parts: ServerParts, request: IncomingMessage, response: ServerRes
   // Without a host the path would be read as one.
   const host = peer.host || new URL(parts.publicUrl).host;
   response.writeHead(308, { Location: `https://${host}${request.url}` }).end();
-}
-
-function refusePlain(response: ServerResponse, peer: Peer): void {
-  const text = 'The API is served over HTTPS only. Use https:// with the same address.';
-  sendProblem(response, new AppError('forbidden', text), peer);
 }
 
 function sendProblem(response: ServerResponse, error: AppError, peer: Peer): void {

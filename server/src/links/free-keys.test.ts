@@ -11,7 +11,7 @@ const seeker = (length = 3, prefix?: string) => ({ domain: DOMAIN, length, prefi
 
 /** Every key of three characters, but for these. */
 function allBut(free: ReadonlySet<string>) {
-  return async (_slug: string, lookupKeys: readonly string[]) =>
+  return async (_domain: LinkDomain, lookupKeys: readonly string[]) =>
     new Set(lookupKeys.filter((key) => !free.has(key)));
 }
 
@@ -27,7 +27,7 @@ describe('free random keys', () => {
 
   test('on a full domain nothing is found, after a bounded number of questions', async () => {
     let questions = 0;
-    const takenKeys = async (_slug: string, lookupKeys: readonly string[]) => {
+    const takenKeys = async (_domain: LinkDomain, lookupKeys: readonly string[]) => {
       questions += 1;
       assert.ok(lookupKeys.length <= 10_000);
       return new Set(lookupKeys);

@@ -11,7 +11,7 @@ export interface KeySeeker {
 
 export interface FreeKeysParts {
   /** Which of these keys of a domain are in use. */
-  takenKeys(slug: string, lookupKeys: readonly string[]): Promise<Set<string>>;
+  takenKeys(domain: LinkDomain, lookupKeys: readonly string[]): Promise<Set<string>>;
 }
 
 /** Tries per seeker, round by round: enough to find one of the last keys of a domain that is almost full. */
@@ -59,16 +59,21 @@ async function takenSlots(
   takenKeys: FreeKeysParts['takenKeys'],
   tries: readonly Try<KeySeeker>[],
 ): Promise<Set<string>> {
-  const byDomain = new Map<string, string[]>();
-  for (const { seeker, key } of tries) {
-    const { domain } = seeker;
-    const lookups = byDomain.get(domain.slug) ?? [];
-    lookups.push(lookupKey(key, domain));
-    byDomain.set(domain.slug, lookups);
-  }
+  const wanted = tries.map(({ seeker, key }) => ({ domain: seeker.domain, key }));
   const slots = new Set<string>();
-  for (const [slug, lookups] of byDomain) {
-    for (const key of await takenKeys(slug, lookups)) slots.add(`${slug}/${key}`);
+  for (const { domain, lookupKeys } of keysByDomain(wanted)) {
+    for (const key of await takenKeys(domain, lookupKeys)) slots.add(`${domain.slug}/${key}`);
   }
   return slots;
+}
+
+/** The keys that each domain has to be asked for. */
+export function keysByDomain(wanted: readonly { domain: LinkDomain; key: string }[]) {
+  const bySlug = new Map<string, { domain: LinkDomain; lookupKeys: string[] }>();
+  for (const { domain, key } of wanted) {
+    const asked = bySlug.get(domain.slug) ?? { domain, lookupKeys: [] };
+    asked.lookupKeys.push(lookupKey(key, domain));
+    bySlug.set(domain.slug, asked);
+  }
+  return bySlug.values();
 }

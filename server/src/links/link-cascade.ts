@@ -34,7 +34,19 @@ export function createLinkCascade({
       await record('link.created', await store.findByIds([id]));
     },
 
-    rename: (workspaceId, from, to) => store.moveDomain(workspaceId, from, to, clock.now()),
+    async moveSome(workspaceId, from, to, limit) {
+      const links = await store.findSome({ workspaceId, domain: from }, limit);
+      if (links.length === 0) return 0;
+      const moved = await store.moveDomain(
+        from,
+        to,
+        links.map((link) => link.id),
+        clock.now(),
+      );
+      const before = new Map(links.map((link) => [link.id, link]));
+      await record('link.updated', await store.findByIds(moved), before);
+      return links.length;
+    },
 
     async deleteSome(workspaceId, slug, limit) {
       const links = await store.findSome({ workspaceId, domain: slug }, limit);

@@ -63,12 +63,12 @@ export function createLinkLists({ store, domains, folders, tags }: LinkListsPart
     question: LinkQuestion,
     grouping?: LinkGrouping,
   ): Promise<LinkFilter> {
-    if (question.domain) await domains.forFilter(actor.workspaceId, question.domain);
+    const domain = question.domain && (await domains.forFilter(actor.workspaceId, question.domain));
     const tagIds = await tagFilter(actor, question);
-    const crossing = question.search || question.domain || tagIds || question.tenantId || grouping;
+    const crossing = question.search || domain || tagIds || question.tenantId || grouping;
     const filter: LinkFilter = {
       workspaceId: actor.workspaceId,
-      domain: question.domain?.toLowerCase() || undefined,
+      domain: domain || undefined,
       tagIds,
       withTags: question.withTags,
       search: question.search || undefined,

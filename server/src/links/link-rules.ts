@@ -1,6 +1,6 @@
 // The rules a link must pass, in the order in which they are told to the caller: first failure wins. The same
 // for one link and for a hundred, for a new one and for a change; look-ups are shared by all items of a call.
-import type { LinkDomain } from '../domains/domain.ts';
+import { type LinkDomain, namesOf } from '../domains/domain.ts';
 import { type Actor, type Plan, planIncludes } from '../http/operation.ts';
 import { parseHumanDate } from '../kernel/dates.ts';
 import { readDestination } from '../kernel/destination.ts';
@@ -224,7 +224,9 @@ function checked(key: string, domain: LinkDomain, plan: Plan): string {
 
 /** A key that the link has already needs no check, whatever the rules are by now. */
 function isSameKey(key: string, existing: Link | undefined, domain: LinkDomain): boolean {
-  return existing?.domain === domain.slug && keySlot(domain, key) === keySlot(domain, existing.key);
+  return (
+    existing !== undefined && isOn(existing, domain) && keySlot(domain, key) === keySlot(domain, existing.key)
+  );
 }
 
 const PLAIN_FIELDS = [
@@ -256,8 +258,12 @@ function applyPlainFields({ draft, fields }: Item): void {
 export function changesKey({ existing, fields, domain, random }: Item): boolean {
   if (random || !domain) return false;
   return (
-    !existing || keySlot({ ...domain, slug: existing.domain }, existing.key) !== keySlot(domain, fields.key)
+    !existing || !isOn(existing, domain) || keySlot(domain, existing.key) !== keySlot(domain, fields.key)
   );
+}
+
+function isOn(link: Link, domain: LinkDomain): boolean {
+  return namesOf(domain).includes(link.domain);
 }
 
 function claimKey(item: Item, found: Found): void {

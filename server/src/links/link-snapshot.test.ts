@@ -41,7 +41,7 @@ function makeStore() {
       calls.push(`domains ${slugs.join()}`);
       return new Map(slugs.flatMap((slug) => [...domains].filter(([name]) => name === slug)));
     },
-    async loadLinks(slug, keys) {
+    async loadLinks({ slug }, keys) {
       calls.push(`links ${slug}: ${keys.join()}`);
       const found = keys.flatMap((key) => links.get(`${slug}/${key}`) ?? []);
       await gate;
@@ -183,8 +183,8 @@ test('a load that fails is tried again by the next visit', async () => {
   let failing = true;
   const source: SnapshotSource = {
     ...store.source,
-    loadLinks: (slug, keys) =>
-      failing ? Promise.reject(new Error('down')) : store.source.loadLinks(slug, keys),
+    loadLinks: (domain, keys) =>
+      failing ? Promise.reject(new Error('down')) : store.source.loadLinks(domain, keys),
   };
   const snapshot = createLinkSnapshot({ source, maxLinks: 100 });
   await assert.rejects(find(snapshot, 'a.example', 'x'), /down/);

@@ -7,7 +7,10 @@ import type { VisitDomain, VisitLink } from './visit-link.ts';
 
 export interface SnapshotSource {
   /** By lookup key; what does not exist is left out. */
-  loadLinks(slug: string, lookupKeys: readonly string[]): Promise<ReadonlyMap<string, VisitLink>>;
+  loadLinks(
+    domain: Pick<VisitDomain, 'slug' | 'formerSlug'>,
+    lookupKeys: readonly string[],
+  ): Promise<ReadonlyMap<string, VisitLink>>;
   loadDomains(slugs: readonly string[]): Promise<Map<string, VisitDomain>>;
 }
 
@@ -97,11 +100,11 @@ interface Slot {
 /** The misses of one turn, in one call per domain. */
 function createLinkLoader(source: SnapshotSource, pack: (link: VisitLink) => PackedLink) {
   const load = batchPerTurn(async (slots: Slot[]) => {
-    const bySlug = Map.groupBy(slots, (slot) => (slot.domain as SnapshotDomain).slug);
+    const byDomain = Map.groupBy(slots, (slot) => slot.domain as SnapshotDomain);
     const loaded = new Map<Slot, PackedLink>();
     await Promise.all(
-      [...bySlug].map(async ([slug, group]) => {
-        const found = await source.loadLinks(slug, [...new Set(group.map((slot) => slot.key))]);
+      [...byDomain].map(async ([domain, group]) => {
+        const found = await source.loadLinks(domain, [...new Set(group.map((slot) => slot.key))]);
         for (const slot of group) {
           const link = found.get(slot.key);
           if (link) loaded.set(slot, pack(link));

@@ -10,7 +10,7 @@ import { AppError } from '../kernel/errors.ts';
 import type { Ids } from '../kernel/ids.ts';
 import type { Tags } from '../tags/tags.ts';
 import type { Workspaces } from '../workspaces/workspaces.ts';
-import { findFreeKeys } from './free-keys.ts';
+import { findFreeKeys, keysByDomain } from './free-keys.ts';
 import { type LinkStore, type NewLink, toColumns } from './link.store.ts';
 import { type Link, type LinkFields, type LinkTag, ROOT_KEY } from './link.ts';
 import type { LinkDraft } from './link-draft.ts';
@@ -223,8 +223,8 @@ async function findOut(
 ): Promise<Found> {
   const items = all.filter((item) => !item.error);
   const keys = new Set<string>();
-  for (const [slug, lookupKeys] of wantedKeys(items)) {
-    for (const key of await store.takenKeys(slug, lookupKeys)) keys.add(`${slug}/${key}`);
+  for (const { domain, lookupKeys } of wantedKeys(items)) {
+    for (const key of await store.takenKeys(domain, lookupKeys)) keys.add(`${domain.slug}/${key}`);
   }
   const wantedIds = items.flatMap(({ draft, fields }) => (draft.externalId && fields.externalId) || []);
   const externalIds = await store.takenExternalIds(workspaceId, wantedIds);
@@ -236,14 +236,11 @@ async function findOut(
   return { keys, externalIds, tagsById, tagsByName };
 }
 
-function wantedKeys(items: readonly Item[]): Map<string, string[]> {
-  const byDomain = new Map<string, string[]>();
-  for (const item of items) {
-    if (!item.domain || !changesKey(item)) continue;
-    const { slug } = item.domain;
-    byDomain.set(slug, [...(byDomain.get(slug) ?? []), lookupKey(item.fields.key, item.domain)]);
-  }
-  return byDomain;
+function wantedKeys(items: readonly Item[]) {
+  const wanted = items.flatMap((item) =>
+    item.domain && changesKey(item) ? [{ domain: item.domain, key: item.fields.key }] : [],
+  );
+  return keysByDomain(wanted);
 }
 
 function toSeeker(item: Item) {

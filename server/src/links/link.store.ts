@@ -9,6 +9,7 @@ import {
 } from 'kysely';
 import type { Database } from '../db/database.ts';
 import type { Schema } from '../db/schema.ts';
+import { type LinkDomain, namesOf } from '../domains/domain.ts';
 import { sha256Hex } from '../kernel/ids.ts';
 import type { TagColor } from '../tags/tag.ts';
 import { type Link, type LinkFields, type LinkTag, ROOT_KEY, type TestVariant } from './link.ts';
@@ -90,11 +91,11 @@ export function createLinkStore(db: Database) {
       return withTags(await found(query, lock));
     },
 
-    async findByKey(domain: string, lookupKey: string): Promise<Link | undefined> {
+    async findByKey(domain: LinkDomain, lookupKey: string): Promise<Link | undefined> {
       const rows = await db.query
         .selectFrom('link')
         .selectAll()
-        .where('domain', '=', domain)
+        .where('domain', 'in', namesOf(domain))
         .where('lookup_key', '=', lookupKey)
         .execute();
       return (await withTags(rows))[0];
@@ -125,11 +126,11 @@ export function createLinkStore(db: Database) {
     },
 
     /** Which of these keys of a domain are in use. */
-    async takenKeys(domain: string, lookupKeys: readonly string[]): Promise<Set<string>> {
+    async takenKeys(domain: LinkDomain, lookupKeys: readonly string[]): Promise<Set<string>> {
       const rows = await db.query
         .selectFrom('link')
         .select('lookup_key')
-        .where('domain', '=', domain)
+        .where('domain', 'in', namesOf(domain))
         .where('lookup_key', 'in', lookupKeys)
         .execute();
       return new Set(rows.map((row) => row.lookup_key));
@@ -203,16 +204,18 @@ export function createLinkStore(db: Database) {
       return rows.some((row) => row.lookup_key !== ROOT_KEY);
     },
 
-    async moveDomain(workspaceId: string, from: string, to: string, nowMs: number): Promise<void> {
-      await db.query
+    /** Gives these links another domain; returns the ids of those that were still on the old one. */
+    async moveDomain(from: string, to: string, ids: readonly string[], nowMs: number): Promise<string[]> {
+      const rows = await db.query
         .updateTable('link')
         .set({ domain: to, updated_at: nowMs })
-        .where('workspace_id', '=', workspaceId)
+        .where('id', 'in', ids)
         .where('domain', '=', from)
+        .returning('id')
         .execute();
+      return rows.map((row) => row.id);
     },
 
-    /** Takes these links out of the folder; returns the ids of those that were still in it. */
     /** Takes a tag off at most so many links; returns their ids. */
     async removeTag(tagId: string, limit: number, nowMs: number): Promise<string[]> {
       const pairs = await db.query
@@ -228,6 +231,7 @@ export function createLinkStore(db: Database) {
       return ids;
     },
 
+    /** Takes these links out of the folder; returns the ids of those that were still in it. */
     async clearFolder(folderId: string, ids: readonly string[], nowMs: number): Promise<string[]> {
       const rows = await db.query
         .updateTable('link')

@@ -78,6 +78,10 @@ eachDatabase('lists of links', (databases) => {
     await means(`domain=${slug}`, ['member', 'own'], 1);
     await means(`domain=${slug.toUpperCase()}`, ['member', 'own'], 1);
     await means('domain=localhost:3000', ['filed', 'blue', 'both', 'plain']);
+    const abroad = linkCalls(t, await t.workspace());
+    const { slug: ascii } = (await abroad.call('POST', '/domains', { slug: 'größe.example' })).json;
+    for (const name of [ascii, 'größe.example', '%20GRÖßE.example'])
+      assert.equal(await abroad.get(`/links/count?domain=${name}`), 1, name);
     const foreign = await linkCalls(t, await t.workspace()).domain();
     for (const path of ['/links', '/links/count']) {
       for (const domain of ['unknown.example', foreign])

@@ -88,11 +88,7 @@ export function createLinks(parts: LinksParts) {
     /** By domain and key, in the form a visitor would use or in the stored one. */
     async getByKey(actor: Actor, slug: string, key: string): Promise<Link> {
       const domain = await domains.forLookup(slug);
-      const link = owned(
-        await store.findByKey(domain.slug, lookupKey(key, domain)),
-        actor.workspaceId,
-        'link',
-      );
+      const link = owned(await store.findByKey(domain, lookupKey(key, domain)), actor.workspaceId, 'link');
       if (link.folderId) await assertFolderOpen(folders, actor, link.folderId, 'read');
       return link;
     },
@@ -176,7 +172,7 @@ export function createLinks(parts: LinksParts) {
     async assertKeyFree(slug: string, key: string, mayBeShort: boolean): Promise<void> {
       const domain = await domains.forLookup(slug);
       const lookup = lookupKey(checkedKey(key, domain, mayBeShort), domain);
-      const taken = await store.takenKeys(domain.slug, [lookup]);
+      const taken = await store.takenKeys(domain, [lookup]);
       if (taken.size > 0)
         throw new AppError('conflict', `custom: key: ${domain.slug}/${key} is taken already`);
     },

@@ -2,8 +2,8 @@
 import type { Domains } from '../domains/domains.ts';
 import type { Plan } from '../http/operation.ts';
 import type { Workspaces } from '../workspaces/workspaces.ts';
-import { ROOT_KEY } from './link.ts';
 import type { LinkStore } from './link.store.ts';
+import { ROOT_KEY } from './link.ts';
 import { lookupKey } from './link-key.ts';
 
 export interface ShortUrlOwner {
@@ -26,11 +26,16 @@ export function createShortUrlLookup({ store, domains, workspaces }: ShortUrlPar
     if (!parsed) return undefined;
     const domain = await domains.forLookup(parsed.host.replace(/^www\./, ''));
     const key = keyOf(parsed.pathname);
-    const link = key && (await store.findByKey(domain.slug, key === ROOT_KEY ? key : lookupKey(key, domain)));
+    const link = key && (await store.findByKey(domain, key === ROOT_KEY ? key : lookupKey(key, domain)));
     if (!link) return undefined;
     const { plan, logo } = await workspaces.get(link.workspaceId);
     const serving = domain.shared ? undefined : (await domains.findServing([domain.slug])).get(domain.slug);
-    return { workspacePlan: plan, workspaceLogo: logo, domainLogo: serving?.logo ?? null, shared: domain.shared };
+    return {
+      workspacePlan: plan,
+      workspaceLogo: logo,
+      domainLogo: serving?.logo ?? null,
+      shared: domain.shared,
+    };
   };
 }
 

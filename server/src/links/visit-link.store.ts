@@ -2,9 +2,10 @@
 import { CompiledQuery, type Selectable } from 'kysely';
 import type { Database } from '../db/database.ts';
 import type { Schema } from '../db/schema.ts';
+import { namesOf } from '../domains/domain.ts';
 import type { TestVariant } from './link.ts';
 import { PLAIN } from './packed-link.ts';
-import type { VisitLink } from './visit-link.ts';
+import type { VisitDomain, VisitLink } from './visit-link.ts';
 
 const KEYS_PER_QUERY = 256;
 
@@ -44,22 +45,23 @@ const SELECT_PLAIN = `select ${PLAIN_COLUMNS.join(', ')}, case when ${IS_SPECIAL
 
 export function createVisitLinkStore(db: Database) {
   /** Statements as ready text: building one takes longer than running it. */
-  const texts = new Map<number, string>();
+  const texts = new Map<string, string>();
   const marker = (n: number) => (db.engine === 'postgres' ? `$${n}` : '?');
 
-  function textFor(count: number): string {
-    const known = texts.get(count);
+  function textFor(names: number, keys: number): string {
+    const known = texts.get(`${names} ${keys}`);
     if (known !== undefined) return known;
-    const markers = Array.from({ length: count }, (_, i) => marker(i + 2)).join(', ');
-    const text = `${SELECT_PLAIN} where domain = ${marker(1)} and lookup_key in (${markers})`;
-    texts.set(count, text);
+    const markers = (from: number, count: number) =>
+      Array.from({ length: count }, (_, i) => marker(from + i)).join(', ');
+    const text = `${SELECT_PLAIN} where domain in (${markers(1, names)}) and lookup_key in (${markers(names + 1, keys)})`;
+    texts.set(`${names} ${keys}`, text);
     return text;
   }
 
   /** Few columns first, since most links have nothing in the others. */
-  async function find(domain: string, lookupKeys: readonly string[]): Promise<VisitLink[]> {
+  async function find(names: readonly string[], lookupKeys: readonly string[]): Promise<VisitLink[]> {
     const keys = padded(lookupKeys);
-    const query = CompiledQuery.raw(textFor(keys.length), [domain, ...keys]);
+    const query = CompiledQuery.raw(textFor(names.length, keys.length), [...names, ...keys]);
     const { rows } = await db.query.executeQuery<PlainRow & { special: number }>(query);
     const special = rows.filter((row) => row.special === 1).map((row) => row.id);
     const plain = rows.filter((row) => row.special === 0).map(toPlain);
@@ -77,11 +79,15 @@ export function createVisitLinkStore(db: Database) {
 
   return {
     /** By lookup key; what does not exist is left out. */
-    async loadLinks(domain: string, lookupKeys: readonly string[]): Promise<Map<string, VisitLink>> {
+    async loadLinks(
+      domain: Pick<VisitDomain, 'slug' | 'formerSlug'>,
+      lookupKeys: readonly string[],
+    ): Promise<Map<string, VisitLink>> {
+      const names = namesOf(domain);
       const found = new Map<string, VisitLink>();
       for (let start = 0; start < lookupKeys.length; start += KEYS_PER_QUERY) {
-        for (const link of await find(domain, lookupKeys.slice(start, start + KEYS_PER_QUERY))) {
-          found.set(link.lookupKey, link);
+        for (const link of await find(names, lookupKeys.slice(start, start + KEYS_PER_QUERY))) {
+          found.set(link.lookupKey, domain.formerSlug ? { ...link, domain: domain.slug } : link);
         }
       }
       return found;

@@ -34,6 +34,8 @@ export interface VisitLink {
 
 export interface VisitDomain {
   readonly slug: string;
+  /** Where links may still be that have not followed a change of the name. */
+  readonly formerSlug?: string | null;
   /** The service's default domain, which belongs to nobody. */
   readonly shared: boolean;
   readonly caseSensitive: boolean;

@@ -16,14 +16,23 @@ export interface ClickStepParts {
 export function clickSteps({ readAgent, findPlace }: ClickStepParts): Step<PipelineEvent>[] {
   return [
     onClick('device', (click, record) => {
-      if (click.userAgent !== '') Object.assign(record, readAgent(click.userAgent));
+      if (click.userAgent === '') return;
+      const agent = readAgent(click.userAgent);
+      record.device = agent.device;
+      record.browser = agent.browser;
+      record.browserVersion = agent.browserVersion;
+      record.os = agent.os;
+      record.osVersion = agent.osVersion;
     }),
     onClick('place', (click, record) => {
       const { country, region, city } = findPlace(click.ip);
       // A trusted proxy that names the country knows it better than the file.
       const named = click.countryHint !== '' && click.countryHint !== country;
       record.country = named ? click.countryHint : country;
-      if (!named) Object.assign(record, { region, city });
+      if (!named) {
+        record.region = region;
+        record.city = city;
+      }
       record.continent = continentOf(record.country);
     }),
     onClick('referer', addReferer),

@@ -1,9 +1,9 @@
 // The sink that feeds the event store. After a failure the store is opened again, since an engine that has
 // failed inside refuses everything from then on.
-import { latestLinks, readLinkChange } from '../analytics/link-row.ts';
+import { type LinkRow, latestLinks, readLinkChange } from '../analytics/link-row.ts';
 import type { EventStore } from '../analytics/store.ts';
 import type { Sink } from '../events/consumer.ts';
-import type { PipelineEvent } from './pipeline-event.ts';
+import { clicksOf, type PipelineEvent } from './pipeline-event.ts';
 
 export interface OpenedStore<S extends EventStore> {
   /** Opens it when it is not open. */
@@ -37,10 +37,12 @@ export function createEventSink(store: OpenedStore<EventStore>, name = 'events')
     name,
     committed: async () => (await store.get()).committed(),
     async append(events, upTo) {
-      const clicks = events.flatMap((event) => (event.kind === 'click' ? [event.record] : []));
-      const links = events.flatMap((event) =>
-        event.kind === 'change' ? (readLinkChange(event.change) ?? []) : [],
-      );
+      const clicks = clicksOf(events);
+      const links: LinkRow[] = [];
+      for (const event of events) {
+        const link = event.kind === 'change' ? readLinkChange(event.change) : undefined;
+        if (link) links.push(link);
+      }
       try {
         await (await store.get()).append({ clicks, links: latestLinks(links) }, upTo);
       } catch (error) {

@@ -25,6 +25,12 @@ export function decodePipelineEvent(
   return { event: { kind: 'click', raw: event.click, record: emptyRecord(event.click) } };
 }
 
+export function clicksOf(events: readonly PipelineEvent[]): ClickRecord[] {
+  const clicks: ClickRecord[] = [];
+  for (const event of events) if (event.kind === 'click') clicks.push(event.record);
+  return clicks;
+}
+
 /** What a click says of itself; all that has to be found out is unknown. */
 export function emptyRecord(click: Click): ClickRecord {
   return {

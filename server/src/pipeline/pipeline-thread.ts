@@ -14,7 +14,8 @@ import type { Log } from '../kernel/log.ts';
 import { findClick } from './click-search.ts';
 import { clickSteps } from './click-steps.ts';
 import { createEventSink, createOpenedStore, type OpenedStore } from './event-sink.ts';
-import { decodePipelineEvent, type PipelineEvent } from './pipeline-event.ts';
+import { createPace } from './pace.ts';
+import { clicksOf, decodePipelineEvent, type PipelineEvent } from './pipeline-event.ts';
 import { bytesAfter, type ThreadState } from './pipeline-state.ts';
 import { findCityFiles, openPlaces } from './places.ts';
 import { remoteSink } from './sql-sink.ts';
@@ -40,6 +41,8 @@ export interface PipelineThreadOptions {
 }
 
 const STATE_EVERY_MS = 1_000;
+/** The writer wakes the reader; this is for the case that it could not. */
+const POLL_MS = 2_000;
 const FAULT_WAIT_MS = 5_000;
 
 if (parentPort) await serve(parentPort, workerData as PipelineThreadOptions);
@@ -48,6 +51,7 @@ async function serve(port: MessagePort, options: PipelineThreadOptions): Promise
   const priorityLowered = lowerThreadPriority();
   const calls: Calls = createCalls((message) => port.postMessage(message), {
     idle: () => consumer.idle(),
+    state: () => currentState(),
     query: ({ name, params }: { name: string; params: unknown }) => query(name, params),
     stop,
     /** Ends the thread as a fault in it would. */
@@ -60,10 +64,14 @@ async function serve(port: MessagePort, options: PipelineThreadOptions): Promise
   const newest = { timeMs: 0 };
   const enrich = noteTime(await openEnrich(options, log), newest);
   const archiving = createArchiving(store, options, calls);
+  const pace = createPace<PipelineEvent>();
   const consumer = createConsumer<PipelineEvent>({
     reader,
     enrich,
-    sinks: [createEventSink(store), ...options.countSinks.map((name) => remoteSink(name, calls, sumClicks))],
+    sinks: [
+      pace.lead(createEventSink(store)),
+      ...options.countSinks.map((name) => pace.follow(remoteSink(name, calls, sumClicks))),
+    ],
     log,
     onSkip(sink, reason, count) {
       // Every sink passes the same records: one of them is enough to count by.
@@ -81,11 +89,12 @@ async function serve(port: MessagePort, options: PipelineThreadOptions): Promise
     log.warn({ error: String(error) }, 'The archive could not be extended; it is tried again.');
   }
 
+  function currentState(): Promise<ThreadState> {
+    return readState(consumer, options.journalPath, drops, newest.timeMs, priorityLowered);
+  }
+
   async function report(): Promise<void> {
-    calls.tell(
-      'state',
-      await readState(consumer, options.journalPath, drops, newest.timeMs, priorityLowered),
-    );
+    calls.tell('state', await currentState());
   }
 
   function query(name: string, params: unknown): Promise<string> {
@@ -97,6 +106,7 @@ async function serve(port: MessagePort, options: PipelineThreadOptions): Promise
   async function stop(drainMs: number): Promise<void> {
     clearInterval(timer);
     clearInterval(archiveTimer);
+    pace.end();
     await consumer.stop(drainMs);
     await report();
     await store.reset();
@@ -107,6 +117,7 @@ async function serve(port: MessagePort, options: PipelineThreadOptions): Promise
   function fault(error: unknown): void {
     log.error({ error: String(error) }, 'A fault in the pipeline thread.');
     setTimeout(() => process.exit(1), FAULT_WAIT_MS);
+    pace.end();
     void consumer
       .stop(0)
       .then(() => store.reset())
@@ -123,6 +134,7 @@ function openReader({ journalPath, wake }: PipelineThreadOptions, log: Log): Jou
   return createFileReader({
     path: journalPath,
     wake: createWake(wake),
+    pollMs: POLL_MS,
     onDamage: (damage) => log.error({ ...damage }, 'Part of the journal cannot be read and was passed over.'),
   });
 }
@@ -151,7 +163,7 @@ function noteTime(enrich: Enrich<PipelineEvent>, newest: { timeMs: number }): En
 }
 
 function sumClicks(events: readonly PipelineEvent[]): unknown {
-  return countClicks(events.flatMap((event) => (event.kind === 'click' ? [event.record] : [])));
+  return countClicks(clicksOf(events));
 }
 
 /** Journal files are released when all sinks have passed them and the archive has held them for a while. */

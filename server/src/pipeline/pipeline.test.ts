@@ -108,8 +108,15 @@ test('every click reaches the event store and the counters once, also over a res
   second.start();
   await second.idle();
   assert.deepEqual([kept.clicks, (await counts(second)).distinctClicks], [510, 510]);
-  const { sinks, running, restarts } = second.state();
-  assert.deepEqual([running, restarts, sinks.every(({ failures }) => failures === 0)], [true, 0, true]);
+  const { sinks, running, restarts, lagBytes, lagSeconds } = await second.readState();
+  assert.deepEqual([running, restarts, lagBytes, lagSeconds], [true, 0, 0, 0]);
+  assert.deepEqual(
+    sinks.map(({ name, failures }) => [name, failures]),
+    [
+      ['events', 0],
+      ['counters', 0],
+    ],
+  );
   await second.stop();
   await journal.close();
 });
@@ -197,3 +204,25 @@ test('a question without an answer and a stopped pipeline refuse', async () => {
   await pipeline.stop();
   await journal.close();
 });
+
+test('what is not archived after a while is archived although its journal file is not full', async () => {
+  const { journal, archivePath, newPipeline } = await openPlace({ archiveAgeMs: 20 });
+  const pipeline = newPipeline();
+  pipeline.start();
+  await append(journal, 0, 5);
+  await pipeline.idle();
+  await append(journal, 5, 5);
+  await pipeline.idle();
+  const end = pipelineEnd(journal);
+  while ((await listArchive(archivePath)).at(-1)?.upTo.offset !== end)
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  await pipeline.stop();
+  await journal.close();
+});
+
+/** The journal has one segment: its size is the last position. */
+function pipelineEnd(journal: FileJournal): number {
+  const { segments, bytes } = journal.state();
+  assert.equal(segments, 1);
+  return bytes;
+}

@@ -25,7 +25,10 @@ export interface Pipeline {
   idle(): Promise<void>;
   /** A question to the event store; the answer is JSON. */
   query(name: string, params?: object): Promise<string>;
+  /** As the thread told it last, a second ago at most. */
   state(): PipelineState;
+  /** The same, as it is now. */
+  readState(): Promise<PipelineState>;
   /** Ends the thread as a fault in it would. */
   failThread(): Promise<void>;
   /** Takes in what is in the journal already, for at most `drainMs`, and ends the thread. */
@@ -68,6 +71,10 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     waiting = [];
   }
 
+  function describe(): PipelineState {
+    return { ...state, running: running !== undefined, restarts };
+  }
+
   /** The thread, also one that is about to be started again. */
   async function current(): Promise<Running> {
     if (!wanted) throw new Error('The pipeline is not running');
@@ -91,7 +98,11 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       }
     },
     query: async (name, params) => (await current()).calls.call<string>('query', { name, params }),
-    state: () => ({ ...state, running: running !== undefined, restarts }),
+    state: describe,
+    async readState() {
+      state = await (await current()).calls.call<ThreadState>('state');
+      return describe();
+    },
     async failThread() {
       const { calls, exited } = await current();
       calls.tell('fail', 'Told to fail');

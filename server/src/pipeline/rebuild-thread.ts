@@ -27,6 +27,12 @@ export interface LinkPage {
   readonly next: number | undefined;
 }
 
+export interface RebuildProgress {
+  readonly done: number;
+  readonly total?: number;
+  readonly unit: string;
+}
+
 if (parentPort) serve(parentPort, workerData as RebuildThreadOptions);
 
 function serve(port: MessagePort, options: RebuildThreadOptions): void {
@@ -74,7 +80,7 @@ async function takeFiles(
     const position = await store.committed();
     if (!position || comparePositions(file.upTo, position) > 0) await store.readArchive(file.path, file.upTo);
     done += 1;
-    calls.tell('progress', { step: 'archive', done, total: files.length });
+    tellProgress(calls, { done, total: files.length, unit: 'archive files' });
   }
   return done;
 }
@@ -86,9 +92,13 @@ async function takeLinks(store: DuckdbStore, calls: Calls, signal: AbortSignal):
     const page: LinkPage = await calls.call<LinkPage>('links', after);
     await store.putLinks(page.links);
     done += page.links.length;
-    calls.tell('progress', { step: 'links', done });
+    tellProgress(calls, { done, unit: 'links' });
     after = page.next;
   }
+}
+
+function tellProgress(calls: Calls, progress: RebuildProgress): void {
+  calls.tell('progress', progress);
 }
 
 /** The log of the old file goes first: it must not be applied to the new one. */

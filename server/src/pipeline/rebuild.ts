@@ -1,13 +1,13 @@
 // The main side of a rebuild of the event store: starts its thread, gives it the links, passes progress on.
 import { Worker } from 'node:worker_threads';
-import type { LinkPage, RebuildResult, RebuildThreadOptions } from './rebuild-thread.ts';
+import type { LinkPage, RebuildProgress, RebuildResult, RebuildThreadOptions } from './rebuild-thread.ts';
 import { createCalls } from './thread-calls.ts';
 
 export interface RebuildOptions {
   readonly thread: RebuildThreadOptions;
   /** Links after this place, in a fixed order. */
   readonly listLinks: (after: number) => Promise<LinkPage>;
-  readonly progress: (state: object) => Promise<void>;
+  readonly progress: (state: RebuildProgress) => Promise<void>;
   /** Stops after the file at hand; a later run goes on from there. */
   readonly signal: AbortSignal;
 }
@@ -17,7 +17,7 @@ export async function rebuildEvents(options: RebuildOptions): Promise<RebuildRes
   const worker = new Worker(new URL('./rebuild-thread.ts', import.meta.url), { workerData: options.thread });
   const calls = createCalls((message) => worker.postMessage(message), {
     links: options.listLinks,
-    progress: (state: object) => void options.progress(state).catch(() => {}),
+    progress: (state: RebuildProgress) => void options.progress(state).catch(() => {}),
   });
   worker.on('message', calls.receive);
   const ended = Promise.withResolvers<void>();
@@ -28,6 +28,7 @@ export async function rebuildEvents(options: RebuildOptions): Promise<RebuildRes
   });
   const abort = () => calls.tell('abort', undefined);
   options.signal.addEventListener('abort', abort);
+  if (options.signal.aborted) abort();
   try {
     return await calls.call<RebuildResult>('run');
   } finally {

@@ -1,7 +1,7 @@
 // Which visits are clicks, and under which id. A visitor counts once an hour per link; robots and those who
 // asked not to be tracked do not count. The click is in the journal before the answer leaves.
 import type { ClickIds } from '../events/click-id.ts';
-import type { Click } from '../events/event.ts';
+import type { Click, Trigger } from '../events/event.ts';
 import type { VisitLink } from '../links/visit-link.ts';
 import type { Visit } from './visit.ts';
 import type { VisitorWindow } from './window.ts';
@@ -18,6 +18,12 @@ export interface CountingParts {
   readonly onCounted: (outcome: Counted) => void;
 }
 
+/** What counting asks of a visit, or of a click that a page or an app reports. */
+export type CountedVisit = Pick<
+  Visit,
+  'nowMs' | 'query' | 'bot' | 'noTrack' | 'userAgent' | 'referer' | 'ip' | 'cookie'
+>;
+
 /** A visit with its click id: a new one, or the one that the visitor has already. */
 export interface Counting {
   readonly clickId: string;
@@ -32,14 +38,14 @@ export function idCookie({ domain, key }: VisitLink): string {
 }
 
 export function createCounting({ record, window, clickIds, onCounted }: CountingParts) {
-  function known(link: VisitLink, visit: Visit, recent: string | undefined): string {
+  function known(link: VisitLink, visit: CountedVisit, recent: string | undefined): string {
     const cookie = visit.cookie(idCookie(link));
     return cookie !== undefined && ID_COOKIE.test(cookie) ? cookie : (recent ?? clickIds());
   }
 
   return {
     /** Decides; nothing is recorded yet, since the click carries the address that is built with its id. */
-    begin(link: VisitLink, visit: Visit): Counting {
+    begin(link: VisitLink, visit: CountedVisit): Counting {
       const { ip, userAgent } = visit;
       const visitor = { linkId: link.id, ip, userAgent };
       if (visit.bot || visit.noTrack) {
@@ -57,8 +63,9 @@ export function createCounting({ record, window, clickIds, onCounted }: Counting
     finish(
       { clickId, isClick }: Counting,
       link: VisitLink,
-      visit: Visit,
+      visit: CountedVisit,
       url: string,
+      trigger?: Trigger,
     ): Promise<boolean> | undefined {
       if (!isClick) return undefined;
       const qr = visit.query.get('qr') === '1';
@@ -73,7 +80,7 @@ export function createCounting({ record, window, clickIds, onCounted }: Counting
         ip: visit.ip,
         userAgent: visit.userAgent,
         referer: visit.referer,
-        trigger: qr ? 'qr' : 'link',
+        trigger: trigger ?? (qr ? 'qr' : 'link'),
         qr,
         // Derived from address and browser by those who store the click.
         identityHash: '',

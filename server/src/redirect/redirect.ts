@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createBoundedMap } from '../kernel/bounded-map.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { sameSecret } from '../kernel/ids.ts';
-import type { LinkSnapshot } from '../links/link-snapshot.ts';
+import type { LinkSnapshot, SnapshotDomain } from '../links/link-snapshot.ts';
 import type { VisitDomain, VisitLink } from '../links/visit-link.ts';
 import { cookieText, sendElsewhere, sendFile, sendMoved, sendPage, sendRedirect } from './answer.ts';
 import { type CountingParts, createCounting, idCookie } from './counting.ts';
@@ -12,7 +12,7 @@ import { type Arrival, decide, passwordCookie, TEST_COOKIE } from './decide.ts';
 import { finalUrl } from './final-url.ts';
 import { renderPage } from './pages.ts';
 import { createPasswordLimit, readPassword } from './password.ts';
-import { lookupOf, ownPath, type Resolved, resolvePath, slugOfHost } from './resolve.ts';
+import { lookupOf, ownPath, type Resolved, resolvePath, slugServedBy } from './resolve.ts';
 import { createVisit, type Visit } from './visit.ts';
 
 /** What visits end as; the labels of a metric. */
@@ -89,22 +89,22 @@ export function createRedirect(parts: RedirectParts) {
   const limit = createPasswordLimit(clock);
   const slugOf = createSlugs(parts);
 
-  /** Undefined when something has to be loaded first. */
-  function findNow({ slug, resolved }: Ask): Found | undefined {
-    const domain = snapshot.domain(slug);
-    if (domain instanceof Promise) return undefined;
-    if (!domain || resolved.kind !== 'key') return { domain: domain ?? unknownDomain(slug), link: null };
-    const link = snapshot.link(domain, lookupOf(resolved, domain));
-    if (link instanceof Promise || (link?.geo && countries.ready())) return undefined;
-    return { domain, link };
+  /** A promise only when something has to be loaded first. */
+  function find(ask: Ask): Found | Promise<Found> {
+    const domain = snapshot.domain(ask.slug);
+    return domain instanceof Promise ? domain.then((late) => findLink(ask, late)) : findLink(ask, domain);
   }
 
-  async function findLater({ slug, resolved }: Ask): Promise<Found> {
-    const domain = await snapshot.domain(slug);
+  function findLink({ slug, resolved }: Ask, domain: SnapshotDomain | null): Found | Promise<Found> {
     if (!domain || resolved.kind !== 'key') return { domain: domain ?? unknownDomain(slug), link: null };
-    const link = await snapshot.link(domain, lookupOf(resolved, domain));
-    if (link?.geo) await countries.ready();
-    return { domain, link };
+    const link = snapshot.link(domain, lookupOf(resolved, domain));
+    if (link instanceof Promise) return link.then((late) => withCountries({ domain, link: late }));
+    return withCountries({ domain, link });
+  }
+
+  function withCountries(found: Found): Found | Promise<Found> {
+    const loading = found.link?.geo ? countries.ready() : undefined;
+    return loading ? loading.then(() => found) : found;
   }
 
   function answer(ask: Ask, found: Found) {
@@ -249,11 +249,9 @@ export function createRedirect(parts: RedirectParts) {
   return (request: IncomingMessage, response: ServerResponse, caller: Caller) => {
     const ask = readAsk(request, response, caller, slugOf(caller.host));
     guarded(ask, () => {
-      const found = findNow(ask);
-      if (found) return answer(ask, found);
-      findLater(ask)
-        .then((late) => answer(ask, late))
-        .catch((error) => fail(ask, error));
+      const found = find(ask);
+      if (!(found instanceof Promise)) return answer(ask, found);
+      found.then((late) => answer(ask, late)).catch((error) => fail(ask, error));
     });
   };
 }
@@ -283,12 +281,12 @@ function readAsk(request: IncomingMessage, response: ServerResponse, caller: Cal
   return { request, response, caller, path, search, slug, resolved: resolvePath(path) };
 }
 
-function createSlugs({ defaultDomain, isOwnHost }: Pick<RedirectParts, 'defaultDomain' | 'isOwnHost'>) {
+function createSlugs(parts: Pick<RedirectParts, 'defaultDomain' | 'isOwnHost'>) {
   const slugs = createBoundedMap<string, string>(KEPT_HOSTS);
   return (host: string): string => {
     const known = slugs.get(host);
     if (known !== undefined) return known;
-    const slug = isOwnHost(host) ? defaultDomain : slugOfHost(host);
+    const slug = slugServedBy(host, parts);
     slugs.set(host, slug);
     return slug;
   };

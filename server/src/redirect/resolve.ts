@@ -76,6 +76,14 @@ function decoded(text: string): string | undefined {
   }
 }
 
+/** The short-link domain that a host stands for; the service's own hosts all stand for the default one. */
+export function slugServedBy(
+  host: string,
+  { defaultDomain, isOwnHost }: { defaultDomain: string; isOwnHost: (host: string) => boolean },
+): string {
+  return isOwnHost(host) ? defaultDomain : slugOfHost(host);
+}
+
 /** The name of a short-link domain in a Host: without port and without www. */
 export function slugOfHost(host: string): string {
   const name = host.replace(/:\d+$/, '').toLowerCase();

@@ -28,6 +28,16 @@ export function isRobotAgent(userAgent: string): boolean {
   return verdict;
 }
 
+/** The headers that tell a robot, or somebody who asks not to be tracked, from others. */
+export const TELLING_HEADERS = [
+  'user-agent',
+  'dub-no-track',
+  'sec-purpose',
+  'purpose',
+  'x-purpose',
+  'x-moz',
+] as const;
+
 const PREFETCH = /prefetch|prerender|preview/i;
 
 /** A page that a browser loads ahead of a visit which may never come. */

@@ -10,7 +10,7 @@ export const tagSchema = z
   .meta({ id: 'Tag', description: 'A tag.' });
 
 const name = z.string().trim().min(1).max(190);
-const color = z.enum(TAG_COLORS).optional().describe('One of the eight colours. Random when absent.');
+const color = z.enum(TAG_COLORS).optional();
 const search = z.string().trim().max(190).optional().describe('Part of the name, in any case.');
 
 /** `tag` is another word for `name` that older clients use; it wins where both are given. */
@@ -18,7 +18,7 @@ const createBody = z
   .object({
     name: name.optional().describe('The name, unique in the workspace whatever its case.'),
     tag: name.optional().describe('Another word for name.'),
-    color,
+    color: color.describe('Any but pink, at random, when absent.'),
   })
   .superRefine((body, context) => {
     if (body.name === undefined && body.tag === undefined) {

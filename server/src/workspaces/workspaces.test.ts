@@ -260,6 +260,9 @@ eachDatabase('workspaces', (databases) => {
     assert.deepEqual(await users('?search=ada_1%40EXAMPLE'), ['Owner']);
     assert.deepEqual(await users('?search=%25'), []);
     assert.deepEqual(await users('?pageSize=3&page=2'), ['billing']);
+    assert.deepEqual(await users('?search=i&pageSize=1&page=2'), ['billing']);
+    assert.deepEqual(await users('?search=i&pageSize=1&page=2&sortOrder=desc'), ['viewer']);
+    assert.deepEqual(await users('?search=i&pageSize=1&page=3'), []);
     const [owner] = (await t.request('GET', `/workspaces/${ws.id}/users?role=owner`, { key: ws.key })).json;
     assert.deepEqual(Object.keys(owner).sort(), [
       'createdAt',
@@ -270,5 +273,24 @@ eachDatabase('workspaces', (databases) => {
       'name',
       'role',
     ]);
+  });
+
+  test('members are found by letters of any script in any case', async () => {
+    await fresh();
+    const names = ['Örjan Ångström', 'Zoe\u0308 ΣΟΦΙΑ', 'Ирина'];
+    for (const name of names) {
+      t.clock.advance(1);
+      await t.app.services.users.addMember(ws.id, { name, role: 'member' });
+    }
+    const search = async (text: string) => {
+      const path = `/workspaces/${ws.id}/users?search=${encodeURIComponent(text)}`;
+      const { json } = await t.request('GET', path, { key: ws.key });
+      return json.map((user: { name: string }) => user.name);
+    };
+    assert.deepEqual(await search('ÖRJAN å'), [names[0]]);
+    assert.deepEqual(await search('ZOË'), [names[1]]);
+    assert.deepEqual(await search('σοφ'), [names[1]]);
+    assert.deepEqual(await search('ИРИ'), [names[2]]);
+    assert.deepEqual(await search('_'), []);
   });
 });
