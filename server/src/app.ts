@@ -9,6 +9,8 @@ import { createTokens } from './access/tokens.ts';
 import { createUserStore } from './access/user.store.ts';
 import { createUsers } from './access/users.ts';
 import type { Config } from './config.ts';
+import { type ClickTracking, createClickTracking } from './conversions/click-tracking.ts';
+import { createHostnameCache } from './conversions/hostname-cache.ts';
 import { type Database, describeStoreFailure, openDatabase } from './db/database.ts';
 import { createAnswerStore, pruneAnswers } from './db/idempotency.ts';
 import { createJobs, type Job, type Jobs } from './db/jobs.ts';
@@ -67,7 +69,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 /** Answers are replayed for at least a day. */
 const KEEP_ANSWERS_MS = 2 * DAY_MS;
-const KEEP_OUTBOX_MS = 7 * DAY_MS;
+const KEEP_OUTBOX_MS = 30 * DAY_MS;
 const IDEMPOTENCY_WAIT_MS = 10_000;
 const READY_TIMEOUT_MS = 2_000;
 const DNS_TIMEOUT_MS = 3_000;
@@ -145,15 +147,16 @@ async function compose(options: AppOptions & { clock: Clock; log: Log }, db: Dat
   const ids = createIds(clock);
   const metrics = createMetrics();
   const tokenStore = createTokenStore(db);
-  const services = createServices({ config, db, clock, ids, tokenStore });
-  const authenticator = createAuthenticator({ store: tokenStore, clock, log });
-  const api = createHttpApi({ options, db, services, ids, metrics, authenticate: authenticator.authenticate });
-  const jobs = createJobs({ db, clock, log, owner: ids('node_'), jobs: recurringJobs(db, clock, services), onRun: metrics.job });
-  const state = { draining: false };
+  const stored = createServices({ config, db, clock, ids, tokenStore });
   const { loadLinks } = createVisitLinkStore(db);
   const node = await readJournalNode({ dataDir: config.dataDir, db, clock, ids });
   const after = node.position;
-  const visits = await openVisits({ config, db, domains: services.domains, loadLinks, metrics, clock, log, after });
+  const visits = await openVisits({ config, db, domains: stored.domains, loadLinks, metrics, clock, log, after });
+  const services: Services = { ...stored, clickTracking: await composeClickTracking(db, visits) };
+  const authenticator = createAuthenticator({ store: tokenStore, clock, log });
+  const api = createHttpApi({ options, db, services, ids, metrics, authenticate: authenticator.authenticate });
+  const jobs = createJobs({ db, clock, log, owner: ids('node_'), jobs: recurringJobs(db, clock, services, () => events.relay()), onRun: metrics.job });
+  const state = { draining: false };
   const counted = { links: createLinkCounterStore(db), workspaces: createWorkspaceStore(db) };
   const { list: listLinks } = createLinkDimensionStore(db);
   const events = createEventFlow({ config, db, node, visits, ...counted, listLinks, metrics, clock, log });
@@ -209,7 +212,8 @@ interface ServiceParts {
   tokenStore: ReturnType<typeof createTokenStore>;
 }
 
-function createServices({ config, db, clock, ids, tokenStore }: ServiceParts): Services {
+/** Those that work on the stores alone. */
+function createServices({ config, db, clock, ids, tokenStore }: ServiceParts): Omit<Services, 'clickTracking'> {
   const users = createUsers({ store: createUserStore(db), clock, ids });
   const tokens = createTokens({ db, store: tokenStore, users, clock, ids });
   const workspaces = createWorkspaces({ db, store: createWorkspaceStore(db), users, clock, ids });
@@ -240,6 +244,14 @@ function createServices({ config, db, clock, ids, tokenStore }: ServiceParts): S
   const findLinkByShortUrl = createShortUrlLookup({ store: linkStore, domains, workspaces });
   const qrCodes = createQrCodes({ findLinkByShortUrl, files, fetch: guardedFetch, clock });
   return { clock, users, tokens, workspaces, files, domains, tags, folders, links, linkLists, linkSearch, testEnd, qrCodes, guardedFetch };
+}
+
+/** Pages and apps report clicks; they are counted where visits are. */
+async function composeClickTracking(db: Database, visits: Visits): Promise<ClickTracking> {
+  const hostnames = createHostnameCache({ load: createWorkspaceStore(db).findAllowedHostnames });
+  await db.follow(hostnames.follower);
+  const { snapshot, slugOf, clientClicks: clicks, findStoreVisit } = visits;
+  return createClickTracking({ snapshot, slugOf, clicks, findStoreVisit, findAllowedHostnames: hostnames.find });
 }
 
 function composeDump(parts: Pick<ServiceParts, 'config' | 'db' | 'clock' | 'ids'>, services: Services): Dump {
@@ -347,7 +359,12 @@ async function checkWritable(dataDir: string): Promise<void> {
   await rm(probe, { force: true });
 }
 
-function recurringJobs(db: Database, clock: Clock, { domains, folders, tags, linkSearch, testEnd }: Services): Job[] {
+function recurringJobs(
+  db: Database,
+  clock: Clock,
+  { domains, folders, tags, linkSearch, testEnd }: Services,
+  relay: () => Promise<void>,
+): Job[] {
   return [
     { name: 'clean-up-domains', everyMs: CLEANUP_EVERY_MS, run: domains.cleanUp },
     { name: 'clean-up-folders', everyMs: CLEANUP_EVERY_MS, run: folders.cleanUp },
@@ -364,7 +381,9 @@ function recurringJobs(db: Database, clock: Clock, { domains, folders, tags, lin
     {
       name: 'prune-outbox',
       everyMs: HOUR_MS,
+      // The relay empties it; this bounds it while the journal cannot be written.
       run: async () => {
+        await relay().catch(() => {});
         await pruneOutbox(db, clock.now() - KEEP_OUTBOX_MS);
       },
     },

@@ -46,6 +46,8 @@ export interface EventFlow {
   readonly pipeline: Pipeline;
   readonly health: HealthPart;
   start(): void;
+  /** Moves what is in the outbox into the journal, once it was started. */
+  relay(): Promise<void>;
   /** Resolves when everything that had happened at the call is in every store. */
   settle(): Promise<void>;
   /** Makes the event store anew, from the archive and the links; visits go on into the journal meanwhile. */
@@ -113,6 +115,9 @@ export function createEventFlow(parts: EventFlowParts): EventFlow {
       started = true;
       pipeline.start();
       relay.start();
+    },
+    async relay() {
+      if (started) await relay.run();
     },
     async settle() {
       await relay.run();

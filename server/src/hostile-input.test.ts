@@ -184,7 +184,7 @@ eachDatabase('hostile input', (databases) => {
       const mark = request.path.includes('?') ? '&' : '?';
       for (const [what, query] of Object.entries(queries)) {
         const path = `${request.path}${mark}${query}`;
-        const body = validBody(operation);
+        const body = await validBody(t, operation);
         await attempt({
           what,
           method: operation.method,

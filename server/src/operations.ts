@@ -2,6 +2,8 @@
 import { tokenOperations } from './access/token.api.ts';
 import type { Tokens } from './access/tokens.ts';
 import type { Users } from './access/users.ts';
+import type { ClickTracking } from './conversions/click-tracking.ts';
+import { trackOperations } from './conversions/track.api.ts';
 import { domainOperations } from './domains/domain.api.ts';
 import type { Domains } from './domains/domains.ts';
 import { fileOperations } from './files/file.api.ts';
@@ -37,6 +39,7 @@ export interface Services {
   readonly linkSearch: { index(signal: AbortSignal): Promise<void> };
   readonly testEnd: TestEnd;
   readonly qrCodes: QrCodes;
+  readonly clickTracking: ClickTracking;
   readonly guardedFetch: GuardedFetch;
 }
 
@@ -46,6 +49,7 @@ export function allOperations(services: Services): Operation[] {
     ...linkHelperOperations(services),
     ...linkOperations(services),
     ...qrOperations(services),
+    ...trackOperations(services),
     ...tagOperations(services),
     ...folderOperations(services),
     ...domainOperations(services),

@@ -6,7 +6,7 @@ import type { Config } from './config.ts';
 import type { Database } from './db/database.ts';
 import type { Domains } from './domains/domains.ts';
 import { createClickIds } from './events/click-id.ts';
-import { createEventEncoder } from './events/event.ts';
+import { type Click, createEventEncoder } from './events/event.ts';
 import { type FileJournal, openFileJournal } from './events/file-journal.ts';
 import type { Position } from './events/journal.ts';
 import { openJournalDirectory } from './events/journal-files.ts';
@@ -22,8 +22,11 @@ import type { Metrics } from './kernel/metrics.ts';
 import { createLinkSnapshot, type LinkSnapshot, type SnapshotSource } from './links/link-snapshot.ts';
 import { followChanges } from './links/snapshot-follower.ts';
 import type { VisitDomain } from './links/visit-link.ts';
+import { type ClientClicks, createClientClicks } from './redirect/client-clicks.ts';
 import { COUNTED } from './redirect/counting.ts';
 import { type Caller, createRedirect, OUTCOMES } from './redirect/redirect.ts';
+import { slugServedBy } from './redirect/resolve.ts';
+import { createStoreVisits, leadsToStore, type StoreVisits } from './redirect/store-visits.ts';
 import { createVisitorWindow } from './redirect/window.ts';
 
 /** About 220 bytes each for plain links. Those beyond it are read from the store again, many at a time. */
@@ -50,6 +53,11 @@ export interface Visits {
   readonly journalPath: string;
   readonly wake: Wake;
   readonly snapshot: LinkSnapshot;
+  /** For clicks that pages and apps report: counted together with visits. */
+  readonly clientClicks: ClientClicks;
+  readonly findStoreVisit: StoreVisits['find'];
+  /** The short-link domain that a host stands for. */
+  readonly slugOf: (host: string) => string;
   readonly health: HealthPart;
   close(): Promise<void>;
 }
@@ -63,27 +71,50 @@ export async function openVisits(parts: VisitsParts): Promise<Visits> {
   const snapshot = createLinkSnapshot({ source: createSource(parts), maxLinks: MAX_LINKS });
   await db.follow(followChanges(snapshot));
   const window = createVisitorWindow({ clock });
-  await window.restore(readRecentClicks(journalPath, journal.recovery.sizes, RESTORE_BYTES));
+  const storeVisits = createStoreVisits({ clock });
+  const recent = readRecentClicks(journalPath, journal.recovery.sizes, RESTORE_BYTES);
+  await window.restore(storeVisits.restore(recent));
   const counters = watchVisits(metrics, journal, snapshot);
   const encoder = createEventEncoder();
-  const hosts = createHosts(config);
+  const record = (click: Click) => journal.append(encoder.click(click));
+  const clickIds = createClickIds(clock);
+  const served = servedHosts(config);
   const handle = createRedirect({
     snapshot,
     window,
-    record: (click) => journal.append(encoder.click(click)),
-    clickIds: createClickIds(clock),
+    record(click) {
+      const written = record(click);
+      if (leadsToStore(click)) void written.then((stored) => stored && storeVisits.note(click));
+      return written;
+    },
+    clickIds,
     countries: createCountries({
       onError: (error) => log.error({ err: error }, 'No countries: the file cannot be read'),
     }),
     clock,
     chance,
-    defaultDomain: config.defaultDomain,
-    isOwnHost: (host) => hosts.classify(host) !== 'domain',
+    ...served,
     ...counters,
     onError: (error) => log.error({ err: error }, 'A visit failed'),
   });
-  const health = journalHealth(journal);
-  return { handle, journal, journalPath, wake, snapshot, health, close: () => journal.close() };
+  return {
+    handle,
+    journal,
+    journalPath,
+    wake,
+    snapshot,
+    clientClicks: createClientClicks({ record, window, clickIds, clock, onCounted: counters.onCounted }),
+    findStoreVisit: storeVisits.find,
+    slugOf: (host) => slugServedBy(host, served),
+    health: journalHealth(journal),
+    close: () => journal.close(),
+  };
+}
+
+function servedHosts(config: Config) {
+  const hosts = createHosts(config);
+  const isOwnHost = (host: string) => hosts.classify(host) !== 'domain';
+  return { defaultDomain: config.defaultDomain, isOwnHost };
 }
 
 function createSource({ config, domains, loadLinks }: VisitsParts): SnapshotSource {

@@ -5,6 +5,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
+import { DuckDBInstance } from '@duckdb/node-api';
 import { clickRecord } from '../testing/click-records.ts';
 import { extendArchive, listArchive } from './archive.ts';
 import { type DuckdbStore, openDuckdb } from './duckdb.ts';
@@ -92,6 +93,21 @@ async function countArchived(archive: string) {
   await copy.close();
   return counts;
 }
+
+test('a store of a release that had fewer columns is brought up to date', async () => {
+  const folder = await newFolder();
+  const instance = await DuckDBInstance.create(join(folder, 'events.duckdb'));
+  const connection = await instance.connect();
+  await connection.run('create table click (batch BIGINT not null, time_ms BIGINT, id VARCHAR)');
+  await connection.run("insert into click values (1, 5, 'old')");
+  connection.closeSync();
+  instance.closeSync();
+  const store = await openAt(folder);
+  await store.append({ clicks: [clickRecord(1)], links: [] }, at(1));
+  assert.deepEqual([(await store.findClick('old'))?.city, (await store.findClick('old'))?.timeMs], ['', 5]);
+  assert.deepEqual(await store.findClick(clickRecord(1).id), clickRecord(1));
+  await store.close();
+});
 
 const ROUNDS = 4;
 const BATCH = 50;

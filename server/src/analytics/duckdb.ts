@@ -51,8 +51,14 @@ const SEPARATORS = new RegExp(HAS_SEPARATOR, 'g');
 const CLICK_TIME_SLACK_MS = 3_600_000;
 
 const CLICK_NAMES = CLICK_COLUMNS.map(({ name }) => quoted(name)).join(', ');
+const EMPTY = { VARCHAR: "''", BIGINT: '0', BOOLEAN: 'false' };
 const SCHEMA = [
-  `create table if not exists click (${CLICK_COLUMNS.map(({ name, type }) => `${quoted(name)} ${type} not null`).join(', ')}, batch BIGINT not null)`,
+  'create table if not exists click (batch BIGINT not null)',
+  // Also brings a file of an earlier release up to date.
+  ...CLICK_COLUMNS.map(
+    ({ name, type }) =>
+      `alter table click add column if not exists ${quoted(name)} ${type} default ${EMPTY[type]}`,
+  ),
   `create table if not exists link (id VARCHAR not null, workspace_id VARCHAR not null, domain VARCHAR not null,
     key VARCHAR not null, folder_id VARCHAR not null, tenant_id VARCHAR not null, partner_id VARCHAR not null,
     program_id VARCHAR not null, tag_ids VARCHAR[] not null, root BOOLEAN not null, deleted BOOLEAN not null,
@@ -65,7 +71,7 @@ const SCHEMA = [
 const LINES = `(select string_split(line, '${UNIT}') as f from (select unnest(string_split($1, '${ROW}')) as line))`;
 const cast = (index: number, type: string) =>
   type === 'VARCHAR' ? `f[${index}]` : `cast(f[${index}] as ${type})`;
-const INSERT_CLICKS = `insert into click select ${CLICK_COLUMNS.map(({ type }, i) => cast(i + 1, type)).join(', ')}, $2 from ${LINES}`;
+const INSERT_CLICKS = `insert into click (${CLICK_NAMES}, batch) select ${CLICK_COLUMNS.map(({ type }, i) => cast(i + 1, type)).join(', ')}, $2 from ${LINES}`;
 const LINK_FIELDS = `f[1], f[2], f[3], f[4], f[5], f[6], f[7], f[8],
   case when f[9] = '' then [] else string_split(f[9], '${LIST}') end, f[10] = 'true', f[11] = 'true', cast(f[12] as BIGINT)`;
 
@@ -78,10 +84,10 @@ export async function openDuckdb({ path, threads, memoryMb }: DuckdbOptions): Pr
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
   });
-  const writer = await instance.connect();
-  const reader = await instance.connect();
-  for (const statement of SCHEMA) await writer.run(statement);
-  const state = await readState(writer);
+  const { writer, reader, state } = await prepare(instance).catch((error: unknown) => {
+    instance.closeSync();
+    throw error;
+  });
   const inTurn = createTurns();
   const inReadTurn = createTurns();
   let closed = false;
@@ -141,6 +147,12 @@ export async function openDuckdb({ path, threads, memoryMb }: DuckdbOptions): Pr
       );
     },
   };
+}
+
+async function prepare(instance: DuckDBInstance) {
+  const writer = await instance.connect();
+  for (const statement of SCHEMA) await writer.run(statement);
+  return { writer, reader: await instance.connect(), state: await readState(writer) };
 }
 
 async function readState(connection: DuckDBConnection): Promise<State> {
@@ -235,7 +247,7 @@ async function writeArchive(
   earlier: string | undefined,
 ): Promise<void> {
   const before =
-    earlier === undefined ? '' : `select ${CLICK_NAMES} from read_parquet(${text(earlier)}) union all `;
+    earlier === undefined ? '' : `select * from read_parquet(${text(earlier)}) union all by name `;
   await connection.run(
     `copy (${before}select ${CLICK_NAMES} from click where batch > ${afterBatch} and batch <= ${lastBatch})
       to ${text(file)} (format parquet, compression zstd)`,

@@ -118,6 +118,41 @@ describe('without a server', () => {
   });
 });
 
+describe('an import from another service', () => {
+  test('takes the key from a file or standard input, so that nobody sees it among the arguments', async (t) => {
+    const theirs = await startServer(t, await makePlace(t));
+    const key = /API key: (\S+)/.exec(theirs.banner)?.[1] ?? '';
+    await fetch(`${theirs.url}/api/tags`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
+      body: '{"name":"Theirs"}',
+    });
+    const place = await makePlace(t);
+    const server = await startServer(t, place);
+    const path = join(place.folder, 'key.txt');
+    writeFileSync(path, `${key}\n`);
+    const words = ['import', 'dub', '--workspace', 'main', '--server', `${theirs.url}/api`];
+    assert.match((await ok(runCli(place, [...words, '--token-file', path]))).stdout, /^Imported 1 tag\.\n$/);
+    server.kill('SIGTERM');
+    await server.finished;
+    const piped = startCli(t, place, [...words, '--token-file', '-']);
+    piped.stdin.end(key);
+    assert.match((await ok(piped.finished)).stdout, /^Imported nothing\.\nUnchanged: 1 tag\.\n$/);
+    assert.match((await ok(runCli(place, [...words, '--token', key]))).stdout, /Unchanged: 1 tag/);
+
+    const refusals: [string[], RegExp][] = [
+      [[], /Give either --token or --token-file/],
+      [['--token', key, '--token-file', path], /Give either --token or --token-file/],
+      [['--token-file', writeDump(place, [])], /--token-file: takes a file with nothing but the key/],
+    ];
+    for (const [more, reason] of refusals) {
+      const { code, stderr } = await runCli(place, [...words, ...more]);
+      assert.equal(code, 1);
+      assert.match(stderr, reason);
+    }
+  });
+});
+
 describe('beside a running server', () => {
   test('a dump goes in through standard input and out through standard output', async (t) => {
     const place = await makePlace(t);

@@ -78,7 +78,8 @@ export const dumpCommands: readonly Command[] = [
       token: {
         schema: z.string().min(1).optional(),
         value: 'key',
-        description: 'An API key of the other service. Other users of the machine can see it: see --token-file.',
+        description:
+          'An API key of the other service. Other users of the machine can see it: see --token-file.',
       },
       'token-file': {
         schema: z.string().min(1).optional(),
@@ -134,7 +135,10 @@ async function importFromDub(context: Context, input: DubInput): Promise<ImportR
 
 const MAX_TOKEN_BYTES = 1_000;
 
-async function readToken({ input: file }: Context, { token, 'token-file': named }: DubInput): Promise<string> {
+async function readToken(
+  { input: file }: Context,
+  { token, 'token-file': named }: DubInput,
+): Promise<string> {
   if ((token === undefined) === (named === undefined))
     throw new AppError('unprocessable_entity', 'Give either --token or --token-file.');
   if (token !== undefined) return token;

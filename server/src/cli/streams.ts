@@ -17,7 +17,7 @@ export interface Streams {
   readonly row: ((row: Row) => Promise<void>) | undefined;
   /** Standard output belongs to the data: the result goes elsewhere. */
   readonly takesStdout: boolean;
-  /** How much of the input is read, from 0 to 1. */
+  /** How much of the command's work is read, from 0 to 1. */
   readonly fraction: (() => number | undefined) | undefined;
   /** The command is done: what was written is complete. */
   finish(): Promise<void>;
@@ -45,7 +45,10 @@ export function openStreams(command: Fields, input: Readonly<Record<string, unkn
     data: async (text) => output?.write(text),
     row: rows && ((row) => rows.write(`${JSON.stringify(row)}\n`)),
     takesStdout: to === '-',
-    fraction: source?.fraction,
+    // What an option names is read beside the work and says nothing about it.
+    fraction: Object.values(command.args).some(({ stream }) => stream === 'in')
+      ? source?.fraction
+      : undefined,
     async finish() {
       await output?.finish();
       await rows?.finish();

@@ -272,6 +272,7 @@ eachDatabase('new links', (databases) => {
     for (const name of Object.keys(texts))
       assert.equal((await links.create({ [name]: null }))[name], null, name);
     assert.equal((await links.create({ password: '' })).password, null);
+    await refusedBody(422, 'password', { password: 'p'.repeat(256) });
     await refusedBody(422, 'title', { title: 'a\0b' });
   });
 

@@ -1,10 +1,11 @@
 // What the pipeline tells of itself: how far each sink is, how far behind the journal's end, what it left out.
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { SinkState } from '../events/consumer.ts';
+import type { Consumer, SinkState } from '../events/consumer.ts';
 import type { DropReason } from '../events/enrich.ts';
-import type { Position } from '../events/journal.ts';
+import { comparePositions, type Position } from '../events/journal.ts';
 import { HEADER_BYTES, listSegmentNumbers, segmentName } from '../events/segment.ts';
+import { systemClock } from '../kernel/clock.ts';
 
 export interface PipelineState {
   readonly running: boolean;
@@ -30,8 +31,31 @@ export const NO_STATE: ThreadState = {
   priorityLowered: false,
 };
 
+export async function readThreadState(
+  consumer: Consumer,
+  journalPath: string,
+  known: { drops: ReadonlyMap<DropReason, number>; newestMs: number; priorityLowered: boolean },
+): Promise<ThreadState> {
+  const sinks = consumer.state();
+  const [slowest] = sinks.map(({ position }) => position).sort(undefinedFirst);
+  const lagBytes = await bytesAfter(journalPath, slowest);
+  const behindMs = known.newestMs === 0 ? 0 : Math.max(0, systemClock.now() - known.newestMs);
+  return {
+    sinks,
+    dropped: Object.fromEntries(known.drops),
+    lagBytes,
+    lagSeconds: lagBytes === 0 ? 0 : behindMs / 1_000,
+    priorityLowered: known.priorityLowered,
+  };
+}
+
+function undefinedFirst(a: Position | undefined, b: Position | undefined): number {
+  if (!a || !b) return Number(a !== undefined) - Number(b !== undefined);
+  return comparePositions(a, b);
+}
+
 /** Bytes of the journal after a position. */
-export async function bytesAfter(journalPath: string, position: Position | undefined): Promise<number> {
+async function bytesAfter(journalPath: string, position: Position | undefined): Promise<number> {
   let total = 0;
   for (const segment of listSegmentNumbers(await readdir(journalPath))) {
     if (position && segment < position.segment) continue;

@@ -1,23 +1,23 @@
 // The pipeline thread: reads the journal's files, enriches, feeds the sinks, keeps the archive and owns DuckDB.
 // It never touches SQL: those sinks store through the main side. Whatever fails here is tried again.
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
-import { extendArchive } from '../analytics/archive.ts';
 import { countClicks } from '../analytics/click-counts.ts';
 import { type DuckdbOptions, type DuckdbStore, openDuckdb } from '../analytics/duckdb.ts';
-import { type Consumer, createConsumer } from '../events/consumer.ts';
+import { createConsumer } from '../events/consumer.ts';
 import { createEnrich, type DropReason, type Enrich } from '../events/enrich.ts';
 import { createFileReader } from '../events/file-reader.ts';
-import { comparePositions, type JournalReader, type Position } from '../events/journal.ts';
+import type { JournalReader, Position } from '../events/journal.ts';
 import { createWake } from '../events/wake.ts';
-import { systemClock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
+import { createArchiving } from './archiving.ts';
 import { findClick } from './click-search.ts';
 import { clickSteps } from './click-steps.ts';
 import { createEventSink, createOpenedStore, type OpenedStore } from './event-sink.ts';
 import { createPace } from './pace.ts';
 import { clicksOf, decodePipelineEvent, type PipelineEvent } from './pipeline-event.ts';
-import { bytesAfter, type ThreadState } from './pipeline-state.ts';
+import { readThreadState, type ThreadState } from './pipeline-state.ts';
 import { findCityFiles, openPlaces } from './places.ts';
+import { settled } from './settled.ts';
 import { remoteSink } from './sql-sink.ts';
 import { type Calls, createCalls } from './thread-calls.ts';
 import { lowerThreadPriority } from './thread-priority.ts';
@@ -43,27 +43,76 @@ export interface PipelineThreadOptions {
 const STATE_EVERY_MS = 1_000;
 /** The writer wakes the reader; this is for the case that it could not. */
 const POLL_MS = 2_000;
-const FAULT_WAIT_MS = 5_000;
+const FAULT_WAIT_MS = 30_000;
 
 if (parentPort) await serve(parentPort, workerData as PipelineThreadOptions);
 
 async function serve(port: MessagePort, options: PipelineThreadOptions): Promise<void> {
   const priorityLowered = lowerThreadPriority();
   const calls: Calls = createCalls((message) => port.postMessage(message), {
-    idle: () => consumer.idle(),
-    state: () => currentState(),
+    idle: () => settled(flow.consumer, options.journalPath),
     query: ({ name, params }: { name: string; params: unknown }) => query(name, params),
+    state: () => currentState(),
     stop,
     /** Ends the thread as a fault in it would. */
     fail: (message: string) => void setImmediate(() => fault(new Error(message))),
   });
   const log = remoteLog(calls);
+  const flow = await openFlow(options, calls, log);
+  const stopArchiving = flow.archiving.start();
+  const timer = setInterval(() => void report(), STATE_EVERY_MS);
+
+  function currentState(): Promise<ThreadState> {
+    const { consumer, drops, newest } = flow;
+    return readThreadState(consumer, options.journalPath, {
+      drops,
+      newestMs: newest.timeMs,
+      priorityLowered,
+    });
+  }
+
+  async function report(): Promise<void> {
+    const state = await currentState().catch(() => undefined);
+    if (state) calls.tell('state', state);
+  }
+
+  function query(name: string, params: unknown): Promise<string> {
+    const run = flow.queries[name];
+    if (!run) throw new Error(`There is no query ${name}`);
+    return run(params as never);
+  }
+
+  async function stop(drainMs: number): Promise<void> {
+    clearInterval(timer);
+    await flow.close(drainMs);
+    await stopArchiving();
+    await report();
+    await flow.store.reset();
+    setImmediate(() => port.close());
+  }
+
+  // The driver ends the whole process when a thread goes away while a statement runs: wait for that first.
+  function fault(error: unknown): void {
+    log.error({ error: String(error) }, 'A fault in the pipeline thread.');
+    setTimeout(() => process.exit(1), FAULT_WAIT_MS);
+    void stop(0).finally(() => process.exit(1));
+  }
+
+  process.on('uncaughtException', fault);
+  process.on('unhandledRejection', fault);
+  port.on('message', calls.receive);
+  flow.consumer.start();
+}
+
+/** Everything between the journal's files and the stores. */
+async function openFlow(options: PipelineThreadOptions, calls: Calls, log: Log) {
   const store = createOpenedStore(() => openDuckdb(options.duckdb));
   const reader = openReader(options, log);
   const drops = new Map<DropReason, number>();
   const newest = { timeMs: 0 };
   const enrich = noteTime(await openEnrich(options, log), newest);
-  const archiving = createArchiving(store, options, calls);
+  const release = (upTo: Position) => calls.call<void>('release', upTo);
+  const archiving = createArchiving({ ...options, store, release, log });
   const pace = createPace<PipelineEvent>();
   const consumer = createConsumer<PipelineEvent>({
     reader,
@@ -77,57 +126,16 @@ async function serve(port: MessagePort, options: PipelineThreadOptions): Promise
       // Every sink passes the same records: one of them is enough to count by.
       if (sink === 'events') drops.set(reason, (drops.get(reason) ?? 0) + count);
     },
-    release: archiving.release,
+    release: archiving.passed,
     maxBatch: options.maxBatch,
     maxDelayMs: options.maxDelayMs,
   });
   const queries = createQueries({ store, reader, enrich });
-  const timer = setInterval(() => void report(), STATE_EVERY_MS);
-  const archiveTimer = setInterval(() => archiving.byAge().catch(noteArchive), options.archiveAgeMs / 4);
-
-  function noteArchive(error: unknown): void {
-    log.warn({ error: String(error) }, 'The archive could not be extended; it is tried again.');
-  }
-
-  function currentState(): Promise<ThreadState> {
-    return readState(consumer, options.journalPath, drops, newest.timeMs, priorityLowered);
-  }
-
-  async function report(): Promise<void> {
-    calls.tell('state', await currentState());
-  }
-
-  function query(name: string, params: unknown): Promise<string> {
-    const run = queries[name];
-    if (!run) throw new Error(`There is no query ${name}`);
-    return run(params as never);
-  }
-
-  async function stop(drainMs: number): Promise<void> {
-    clearInterval(timer);
-    clearInterval(archiveTimer);
+  async function close(drainMs: number): Promise<void> {
     pace.end();
     await consumer.stop(drainMs);
-    await report();
-    await store.reset();
-    setImmediate(() => port.close());
   }
-
-  // The driver ends the whole process when a thread goes away while a statement runs: wait for that first.
-  function fault(error: unknown): void {
-    log.error({ error: String(error) }, 'A fault in the pipeline thread.');
-    setTimeout(() => process.exit(1), FAULT_WAIT_MS);
-    pace.end();
-    void consumer
-      .stop(0)
-      .then(() => store.reset())
-      .finally(() => process.exit(1));
-  }
-
-  process.on('uncaughtException', fault);
-  process.on('unhandledRejection', fault);
-  port.on('message', calls.receive);
-  consumer.start();
+  return { store, consumer, archiving, queries, drops, newest, close };
 }
 
 function openReader({ journalPath, wake }: PipelineThreadOptions, log: Log): JournalReader {
@@ -164,71 +172,6 @@ function noteTime(enrich: Enrich<PipelineEvent>, newest: { timeMs: number }): En
 
 function sumClicks(events: readonly PipelineEvent[]): unknown {
   return countClicks(clicksOf(events));
-}
-
-/** Journal files are released when all sinks have passed them and the archive has held them for a while. */
-function createArchiving(
-  store: OpenedStore<DuckdbStore>,
-  { archivePath, archiveAgeMs, keepMs }: PipelineThreadOptions,
-  calls: Calls,
-) {
-  let passed: Position | undefined;
-  let extendedMs = performance.now();
-  let kept: { upTo: Position; sinceMs: number }[] = [];
-
-  async function extend(): Promise<void> {
-    extendedMs = performance.now();
-    const archived = await extendArchive(await store.get(), archivePath);
-    if (!archived || !passed) return;
-    const upTo = comparePositions(archived, passed) < 0 ? archived : passed;
-    kept.push({ upTo, sinceMs: performance.now() });
-    await releaseOld();
-  }
-
-  async function releaseOld(): Promise<void> {
-    const oldMs = performance.now() - keepMs;
-    const upTo = kept.findLast(({ sinceMs }) => sinceMs <= oldMs)?.upTo;
-    if (!upTo) return;
-    kept = kept.filter(({ sinceMs }) => sinceMs > oldMs);
-    await calls.call('release', upTo);
-  }
-
-  return {
-    async release(upTo: Position): Promise<void> {
-      passed = upTo;
-      const { from } = (await store.get()).unarchived();
-      if (!from || from.segment < upTo.segment) await extend();
-    },
-    async byAge(): Promise<void> {
-      if (passed && performance.now() - extendedMs >= archiveAgeMs) await extend();
-      await releaseOld();
-    },
-  };
-}
-
-async function readState(
-  consumer: Consumer,
-  journalPath: string,
-  drops: ReadonlyMap<DropReason, number>,
-  newestMs: number,
-  priorityLowered: boolean,
-): Promise<ThreadState> {
-  const sinks = consumer.state();
-  const slowest = sinks.map(({ position }) => position).sort(undefinedFirst)[0];
-  const lagBytes = await bytesAfter(journalPath, slowest);
-  const behindMs = newestMs === 0 ? 0 : Math.max(0, systemClock.now() - newestMs);
-  return {
-    sinks,
-    dropped: Object.fromEntries(drops),
-    lagBytes,
-    lagSeconds: lagBytes === 0 ? 0 : behindMs / 1_000,
-    priorityLowered,
-  };
-}
-
-function undefinedFirst(a: Position | undefined, b: Position | undefined): number {
-  if (!a || !b) return Number(a !== undefined) - Number(b !== undefined);
-  return comparePositions(a, b);
 }
 
 type Queries = Readonly<Record<string, (params: never) => Promise<string>>>;

@@ -121,6 +121,27 @@ test('every click reaches the event store and the counters once, also over a res
   await journal.close();
 });
 
+test('waiting for what is there ends although more comes all the time', async () => {
+  const { journal, kept, newPipeline } = await openPlace();
+  const pipeline = newPipeline();
+  pipeline.start();
+  const stop = new AbortController();
+  const flood = async () => {
+    for (let n = 0; !stop.signal.aborted; n++) {
+      await append(journal, 100 + n, 1);
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+  };
+  await append(journal, 0, 100);
+  const flooding = flood();
+  await pipeline.idle();
+  assert.ok(kept.clicks >= 100);
+  stop.abort();
+  await flooding;
+  await pipeline.stop();
+  await journal.close();
+});
+
 test('a thread that dies is started again and goes on where it was', async () => {
   const { journal, kept, newPipeline } = await openPlace();
   const pipeline = newPipeline();

@@ -55,12 +55,29 @@ describe('GET /qr', () => {
     'level=L',
     'size=600',
     'margin=2',
+    'fgColor=%23000000',
+    'bgColor=%23FFFFFF',
   ]) {
     test(`${query} makes the same picture`, async () => {
       const [plain, other] = [await get(URL_PARAMETER), await get(`${URL_PARAMETER}&${query}`)];
       assert.deepEqual(other.bytes, plain.bytes);
     });
   }
+
+  test('the level is L where no logo raises it', async () => {
+    const { key } = await t.workspace();
+    const body = { url: 'https://example.com', key: 'level', domain: 'localhost:3000' };
+    assert.equal((await t.request('POST', '/links', { key, body })).status, 200);
+    const bare = 'url=https://localhost:3000/level&hideLogo=true';
+    const [plain, low, medium] = [
+      await get(bare),
+      await get(`${bare}&level=L`),
+      await get(`${bare}&level=M`),
+    ];
+    assert.deepEqual(plain.bytes, low.bytes);
+    assert.notDeepEqual(plain.bytes, medium.bytes);
+    assert.notDeepEqual(plain.bytes, (await get('url=https://localhost:3000/level&level=L')).bytes);
+  });
 
   test('hideLogo and logo count for nothing where the address is no short link', async () => {
     const [plain, other] = [

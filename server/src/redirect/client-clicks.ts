@@ -57,7 +57,12 @@ export function createClientClicks(parts: CountingParts & { clock: Clock }): Cli
   };
 }
 
-function visitOf({ ip, header, noTrack }: Reporter, referer: string, trigger: Trigger, nowMs: number): CountedVisit {
+function visitOf(
+  { ip, header, noTrack }: Reporter,
+  referer: string,
+  trigger: Trigger,
+  nowMs: number,
+): CountedVisit {
   const headers = Object.fromEntries(TELLING_HEADERS.map((name) => [name, header(name)]));
   return {
     nowMs,

@@ -103,8 +103,15 @@ async function makeFolderOwners(t: TestApp, workspaceId: string, folderId: strin
 /** Operations that are there for clients that know them and are 403 for everybody. */
 export const NEVER_GRANTED: ReadonlySet<string> = new Set(['registerDomain', 'checkDomainStatus']);
 
+/** A link of a workspace of its own, which lets every site report clicks. */
+async function makeTrackedLink(t: TestApp): Promise<{ domain: string; key: string }> {
+  const { key } = await t.workspace();
+  const body = { url: `https://example.com/${++made}`, key: `tracked-${made}` };
+  return (await t.request('POST', '/links', { key, body })).json;
+}
+
 /** By operation id; each call gives a body that can be accepted again. */
-const BODIES: Readonly<Record<string, () => unknown>> = {
+const BODIES: Readonly<Record<string, (t: TestApp) => unknown>> = {
   createTag: () => ({ name: unique('Tag'), color: 'green' }),
   updateTag: () => ({ name: unique('Renamed tag'), color: 'red' }),
   createLink: () => ({ url: `https://example.com/${++made}`, title: 'A title' }),
@@ -121,6 +128,18 @@ const BODIES: Readonly<Record<string, () => unknown>> = {
   updateWorkspace: () => ({ name: 'Renamed', allowedHostnames: ['example.com'] }),
   createToken: () => ({ name: unique('Key'), scopes: ['links.read'] }),
   updateToken: () => ({ name: unique('Renamed key'), scopes: ['tags.read'] }),
+  trackClick: async (t) => {
+    const { domain, key } = await makeTrackedLink(t);
+    return { domain, key, url: 'https://example.com/page', referrer: 'https://news.example/' };
+  },
+  trackVisit: async (t) => {
+    const { domain, key } = await makeTrackedLink(t);
+    return { domain, url: `https://example.com/${key}`, referrer: '' };
+  },
+  trackOpen: async (t) => {
+    const { domain, key } = await makeTrackedLink(t);
+    return { deepLink: `https://${domain}/${key}`, dubDomain: domain };
+  },
 };
 
 type MakeQuery = (t: TestApp, workspace: TestWorkspace) => Promise<string>;
@@ -185,14 +204,14 @@ export async function validRequest(
   return {
     path: `${path}${query}`,
     unknownPath: unknownPath && `${unknownPath}${query}`,
-    body: BODIES[operation.id]?.(),
+    body: await validBody(t, operation),
     resources,
   };
 }
 
 /** One more valid body, for a request that is made again. */
-export function validBody(operation: Operation): unknown {
-  return BODIES[operation.id]?.();
+export async function validBody(t: TestApp, operation: Operation): Promise<unknown> {
+  return BODIES[operation.id]?.(t);
 }
 
 function parameterPrefixes(path: string): string[] {

@@ -46,6 +46,16 @@ export function createWorkspaceStore(db: Database) {
       return rows.map(toWorkspace);
     },
 
+    /** By workspace; those that do not exist are left out. */
+    async findAllowedHostnames(ids: readonly string[]): Promise<Map<string, readonly string[]>> {
+      const rows = await db.query
+        .selectFrom('workspace')
+        .select(['id', 'allowed_hostnames'])
+        .where('id', 'in', ids)
+        .execute();
+      return new Map(rows.map((row) => [row.id, JSON.parse(row.allowed_hostnames) as string[]]));
+    },
+
     async exists(): Promise<boolean> {
       return (await db.query.selectFrom('workspace').select('id').limit(1).executeTakeFirst()) !== undefined;
     },
@@ -116,7 +126,9 @@ export function createWorkspaceStore(db: Database) {
       for (let start = 0; start < rows.length; start += ROWS_PER_UPDATE) {
         const values = rows
           .slice(start, start + ROWS_PER_UPDATE)
-          .map((row) => sql`(${row.workspaceId}, cast(${row.clicks} as bigint), cast(${row.usage} as bigint))`);
+          .map(
+            (row) => sql`(${row.workspaceId}, cast(${row.clicks} as bigint), cast(${row.usage} as bigint))`,
+          );
         await sql`update workspace set
             events_usage = case
               when workspace.usage_month = ${month} then workspace.events_usage + added.column3

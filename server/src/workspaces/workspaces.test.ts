@@ -293,4 +293,20 @@ eachDatabase('workspaces', (databases) => {
     assert.deepEqual(await search('ИРИ'), [names[2]]);
     assert.deepEqual(await search('_'), []);
   });
+
+  test('a change leaves its event, and a refused one leaves none', async () => {
+    await fresh();
+    const events = () =>
+      t.app.db.query
+        .selectFrom('outbox')
+        .select(['type', 'payload'])
+        .where('workspace_id', '=', ws.id)
+        .execute();
+    assert.equal((await patch({ slug: 'api' })).status, 422);
+    assert.deepEqual(await events(), []);
+    assert.equal((await patch({ allowedHostnames: ['example.com'] })).status, 200);
+    await t.app.services.workspaces.setPlan(ws.id, 'pro');
+    const event = { type: 'workspace.updated', payload: JSON.stringify({ id: ws.id }) };
+    assert.deepEqual(await events(), [event, event]);
+  });
 });

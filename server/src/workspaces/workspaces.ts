@@ -1,6 +1,7 @@
 // Workspaces: made by the operator, read and changed by their members, and the place where limits are kept.
 import type { Users } from '../access/users.ts';
 import { type Database, isUniqueViolation } from '../db/database.ts';
+import { appendOutbox } from '../db/outbox.ts';
 import type { PageRequest } from '../db/page.ts';
 import { type Actor, type Plan, planIncludes } from '../http/operation.ts';
 import type { Clock } from '../kernel/clock.ts';
@@ -52,6 +53,12 @@ export function createWorkspaces({ db, store, users, clock, ids }: WorkspacesPar
       const field = (['slug', 'publishableKey'] as const).filter((name) => values[name]).join(' or ');
       throw new AppError('conflict', `Another workspace has this ${field}.`, { cause: error });
     }
+    // Those who keep something of a workspace drop it and read it again.
+    await appendOutbox(
+      db.query,
+      [{ workspaceId: id, type: 'workspace.updated', payload: { id } }],
+      clock.now(),
+    );
     return get(id);
   }
 
