@@ -65,7 +65,7 @@ eachDatabase('links of a renamed domain', (databases) => {
     await t.app.services.domains.cleanUp(stopped);
     assert.equal(await countLinks(t.app.db, { domain: from }), MANY + 1 - STEP);
 
-    await t.app.jobs.tick();
+    await follow();
     assert.equal(await countLinks(t.app.db, { domain: from }), 0);
     assert.equal(await countLinks(t.app.db, { domain: to }), MANY + 1);
     assert.equal(await location(to, key), 'https://example.com/');
@@ -104,7 +104,7 @@ eachDatabase('links of a renamed domain', (databases) => {
     await c.refused(409, undefined, 'DELETE', `/domains/${to}`);
     assert.equal((await c.call('PATCH', `/domains/${to}`, { placeholder: 'a.example' })).status, 200);
     assert.equal((await c.call('POST', `/domains/${to}/primary`)).status, 200);
-    await follow();
+    await t.app.jobs.tick();
     assert.equal(await countLinks(t.app.db, { domain: from }), 0);
     assert.equal((await c.call('DELETE', `/domains/${to}`)).status, 200);
   });

@@ -26,6 +26,7 @@ export function createArchiving(options: ArchivingOptions): Archiving {
   const { store, archivePath, archiveAgeMs, keepMs, log } = options;
   let reached: Position | undefined;
   let extendedMs = performance.now();
+  let marked: Position | undefined;
   let kept: { upTo: Position; sinceMs: number }[] = [];
   let last: Promise<unknown> = Promise.resolve();
 
@@ -38,11 +39,17 @@ export function createArchiving(options: ArchivingOptions): Archiving {
 
   async function extend(): Promise<void> {
     extendedMs = performance.now();
-    const archived = await extendArchive(await store.get(), archivePath);
+    keep(await extendArchive(await store.get(), archivePath));
+    await releaseOld();
+  }
+
+  /** From now on the archive holds everything up to there; one mark a journal file is enough. */
+  function keep(archived: Position | undefined): void {
     if (!archived || !reached) return;
     const upTo = comparePositions(archived, reached) < 0 ? archived : reached;
+    if (marked && comparePositions(upTo, marked) <= 0) return;
+    marked = upTo;
     kept.push({ upTo, sinceMs: performance.now() });
-    await releaseOld();
   }
 
   async function releaseOld(): Promise<void> {
@@ -63,7 +70,10 @@ export function createArchiving(options: ArchivingOptions): Archiving {
       inTurn(async () => {
         reached = upTo;
         const { from } = (await store.get()).unarchived();
-        if (!from || from.segment < upTo.segment) await extend();
+        if (!from || from.segment < upTo.segment) return extend();
+        // The store was ahead of the other sinks when it was archived: now they have followed.
+        if (upTo.segment !== marked?.segment) keep(from);
+        await releaseOld();
       }),
     start() {
       const timer = setInterval(() => {

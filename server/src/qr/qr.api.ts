@@ -34,7 +34,7 @@ const QUERY = z.object({
   includeMargin: z
     .boolean()
     .default(true)
-    .meta({ deprecated: true, description: 'Has no effect. Use margin.' }),
+    .describe('Has no effect; kept for older clients. Use margin.'),
   hideLogo: z.boolean().default(false).describe('No logo. For short links of paid workspaces.'),
   logo: z
     .string()
