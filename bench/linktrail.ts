@@ -2,8 +2,7 @@
 // that does not stand in the way.
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -25,17 +24,35 @@ export interface Linktrail {
   close(): Promise<void>;
 }
 
-export async function startLinktrail(options: { dataDir?: string; env?: Record<string, string> } = {}): Promise<Linktrail> {
+export async function startLinktrail(
+  options: { dataDir?: string; env?: Record<string, string> } = {},
+): Promise<Linktrail> {
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'linktrail-bench-')));
-  const env = { ...process.env, PORT: '0', LINKTRAIL_DATA_DIR: dataDir, LINKTRAIL_API_KEY: KEY, ...options.env };
+  const env = {
+    ...process.env,
+    PORT: '0',
+    LINKTRAIL_DATA_DIR: dataDir,
+    LINKTRAIL_API_KEY: KEY,
+    ...options.env,
+  };
   const startedMs = performance.now();
-  const child = spawn(process.execPath, [join(SERVER, 'src', 'main.ts')], { env, stdio: ['ignore', 'pipe', 'ignore'] });
+  const child = spawn(process.execPath, [join(SERVER, 'src', 'main.ts')], {
+    env,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
   const ended = once(child, 'exit');
   const port = await readPort(child.stdout, ended);
   const startMs = performance.now() - startedMs;
   await promisify(execFile)(
     process.execPath,
-    [join(SERVER, 'bin', 'linktrail.mjs'), 'workspace', 'set-limit', 'main', 'requestsPerMinute', '1000000000'],
+    [
+      join(SERVER, 'bin', 'linktrail.mjs'),
+      'workspace',
+      'set-limit',
+      'main',
+      'requestsPerMinute',
+      '1000000000',
+    ],
     { env },
   );
   const pid = child.pid as number;

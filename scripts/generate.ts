@@ -22,7 +22,8 @@ function openApi(): string {
 
 function envExample(): string {
   const entries = SETTINGS.map(
-    ({ env, description, takes, default: value }) => `# ${description}\n# Takes ${takes}. Default: ${value || 'not set'}.\n#${env}=\n`,
+    ({ env, description, takes, default: value }) =>
+      `# ${description}\n# Takes ${takes}. Default: ${value || 'not set'}.\n#${env}=\n`,
   );
   return `# Copy to .env and set what you need; everything has a default.\n\n${entries.join('\n')}`;
 }
@@ -65,7 +66,9 @@ async function main(): Promise<void> {
     process.stderr.write(`Not what the code says: ${stale.join(', ')}. Run: node scripts/generate.ts\n`);
     process.exit(1);
   }
-  process.stdout.write(stale.length > 0 ? `Written: ${stale.join(', ')}\n` : 'Generated files are up to date.\n');
+  process.stdout.write(
+    stale.length > 0 ? `Written: ${stale.join(', ')}\n` : 'Generated files are up to date.\n',
+  );
 }
 
 await main();

@@ -2,6 +2,10 @@
 import { httpText } from '../http-text.ts';
 
 export function createRequests({ key }: { key: string }): (i: number) => string {
-  const text = httpText({ method: 'GET', path: '/api/tags?pageSize=1', headers: { authorization: `Bearer ${key}` } });
+  const text = httpText({
+    method: 'GET',
+    path: '/api/tags?pageSize=1',
+    headers: { authorization: `Bearer ${key}` },
+  });
   return () => text;
 }

@@ -10,7 +10,11 @@ export const tags: Scenario = {
   async run({ seconds, rounds }) {
     const [server, echo] = [await startLinktrail(), await startBaseline('echo')];
     try {
-      const baseline = { requests: new URL('../requests/echo.ts', import.meta.url), port: echo.port, seconds };
+      const baseline = {
+        requests: new URL('../requests/echo.ts', import.meta.url),
+        port: echo.port,
+        seconds,
+      };
       const measure = async (what: string, module: string, atLeast: number): Promise<Line> => {
         const requests = new URL(`../requests/${module}.ts`, import.meta.url);
         const ours = { requests, data: { key: server.key }, expect: [200, 201], port: server.port, seconds };

@@ -1,7 +1,6 @@
 // The composition root: builds the stores, the services and the HTTP side from a configuration, and takes
 // them down again. Nothing else constructs a part.
-import { mkdir, rm, writeFile } from 'node:fs/promises';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createAuthenticator } from './access/authenticate.ts';
 import { createTokenStore } from './access/token.store.ts';
@@ -11,70 +10,49 @@ import { createUsers } from './access/users.ts';
 import type { Config } from './config.ts';
 import { type ClickTracking, createClickTracking } from './conversions/click-tracking.ts';
 import { createHostnameCache } from './conversions/hostname-cache.ts';
-import { type Database, describeStoreFailure, openDatabase } from './db/database.ts';
-import { createAnswerStore, pruneAnswers } from './db/idempotency.ts';
-import { createJobs, type Job, type Jobs } from './db/jobs.ts';
+import { type Database, openDatabase } from './db/database.ts';
+import { createJobs, type Jobs } from './db/jobs.ts';
 import { migrate } from './db/migrate.ts';
-import { pruneOutbox } from './db/outbox.ts';
 import { lockFile } from './db/sqlite-file.ts';
 import { createDnsLookup } from './domains/dns.ts';
 import { createDomainStore } from './domains/domain.store.ts';
 import { createDomains } from './domains/domains.ts';
 import { dnsSetup, trustingSetup } from './domains/verify.ts';
 import { createDump, type Dump } from './dump/dump.ts';
+import { createApiSide, createHandler, type Handler, openPort } from './edge.ts';
 import { createEventFlow, type EventFlow, readJournalNode } from './event-flow.ts';
 import { createFiles } from './files/files.ts';
 import { createFolderStore } from './folders/folder.store.ts';
 import { createFolders } from './folders/folders.ts';
-import { type Api, createApi } from './http/api.ts';
-import { fileCertificate, selfSignedCertificate } from './http/certificate.ts';
-import { type HealthPart, readiness } from './http/health.ts';
-import { createHosts } from './http/host.ts';
-import { createIdempotency } from './http/idempotency.ts';
-import { type Listener, listen } from './http/listener.ts';
-import { createPeers } from './http/peer.ts';
-import { createPipeline } from './http/pipeline.ts';
-import { problem } from './http/problem.ts';
-import { createRateLimit, memoryRateCounter } from './http/rate-limit.ts';
-import { referenceDocuments } from './http/reference.ts';
-import { createRequestHandler, type SystemPage } from './http/server.ts';
+import type { Api } from './http/api.ts';
+import type { Listener } from './http/listener.ts';
 import { type Clock, systemClock } from './kernel/clock.ts';
-import { AppError } from './kernel/errors.ts';
 import { createGuardedFetch } from './kernel/guarded-fetch.ts';
 import { createIds, type Ids } from './kernel/ids.ts';
 import { createLog, type Log } from './kernel/log.ts';
 import { createMetrics, type Metrics } from './kernel/metrics.ts';
-import { createLinkCounterStore } from './links/link-counters.store.ts';
-import { createLinkDimensionStore } from './links/link-dimension.store.ts';
 import { createLinkStore, toColumns } from './links/link.store.ts';
 import { createLinkCascade } from './links/link-cascade.ts';
+import { createLinkCounterStore } from './links/link-counters.store.ts';
+import { createLinkDimensionStore } from './links/link-dimension.store.ts';
 import { createRecordLinks } from './links/link-events.ts';
 import { createLinkListStore } from './links/link-list.store.ts';
-import { createLinkSearchStore } from './links/link-search.store.ts';
 import { createLinkLists } from './links/link-lists.ts';
+import { createLinkSearchStore } from './links/link-search.store.ts';
 import { createLinks } from './links/links.ts';
 import { createShortUrlLookup } from './links/short-url.ts';
 import { createTestEnd } from './links/test-end.ts';
-import { allOperations, type Services } from './operations.ts';
-import { createQrCodes } from './qr/qr-codes.ts';
 import { createVisitLinkStore } from './links/visit-link.store.ts';
+import type { Services } from './operations.ts';
+import { createQrCodes } from './qr/qr-codes.ts';
+import { recurringJobs } from './recurring-jobs.ts';
 import { createTagStore } from './tags/tag.store.ts';
 import { createTags } from './tags/tags.ts';
 import { openVisits, type Visits } from './visits.ts';
 import { createWorkspaceStore } from './workspaces/workspace.store.ts';
 import { createWorkspaces } from './workspaces/workspaces.ts';
 
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
-/** Answers are replayed for at least a day. */
-const KEEP_ANSWERS_MS = 2 * DAY_MS;
-const KEEP_OUTBOX_MS = 30 * DAY_MS;
-const IDEMPOTENCY_WAIT_MS = 10_000;
-const READY_TIMEOUT_MS = 2_000;
 const DNS_TIMEOUT_MS = 3_000;
-const CLEANUP_EVERY_MS = 30_000;
-const INDEX_LINKS_EVERY_MS = 5_000;
 
 export interface AppOptions {
   readonly config: Config;
@@ -96,7 +74,7 @@ export interface App {
   readonly metrics: Metrics;
   readonly visits: Visits;
   readonly events: EventFlow;
-  readonly handler: (request: IncomingMessage, response: ServerResponse) => void;
+  readonly handler: Handler;
   /** Opens the port and starts the background jobs. */
   listen(): Promise<Listener>;
   /** Finishes what is under way and closes the stores. Safe to call twice. */
@@ -142,7 +120,11 @@ function openStore(config: Config, log: Log): Promise<Database> {
   });
 }
 
-async function compose(options: AppOptions & { clock: Clock; log: Log }, db: Database, lock: { release(): void }): Promise<App> {
+async function compose(
+  options: AppOptions & { clock: Clock; log: Log },
+  db: Database,
+  lock: { release(): void },
+): Promise<App> {
   const { config, clock, log } = options;
   const ids = createIds(clock);
   const metrics = createMetrics();
@@ -151,23 +133,49 @@ async function compose(options: AppOptions & { clock: Clock; log: Log }, db: Dat
   const { loadLinks } = createVisitLinkStore(db);
   const node = await readJournalNode({ dataDir: config.dataDir, db, clock, ids });
   const after = node.position;
-  const visits = await openVisits({ config, db, domains: stored.domains, loadLinks, metrics, clock, log, after });
+  const visits = await openVisits({
+    config,
+    db,
+    domains: stored.domains,
+    loadLinks,
+    metrics,
+    clock,
+    log,
+    after,
+  });
   const services: Services = { ...stored, clickTracking: await composeClickTracking(db, visits) };
   const authenticator = createAuthenticator({ store: tokenStore, clock, log });
-  const api = createHttpApi({ options, db, services, ids, metrics, authenticate: authenticator.authenticate });
-  const jobs = createJobs({ db, clock, log, owner: ids('node_'), jobs: recurringJobs(db, clock, services, () => events.relay()), onRun: metrics.job });
-  const state = { draining: false };
+  const { authenticate } = authenticator;
+  const checkAnswers = options.checkAnswers ?? false;
+  const api = createApiSide({ config, clock, log, checkAnswers, db, services, ids, metrics, authenticate });
+  const jobs = createJobs({
+    db,
+    clock,
+    log,
+    owner: ids('node_'),
+    jobs: recurringJobs(db, clock, services, () => events.relay()),
+    onRun: metrics.job,
+  });
+  let draining = false;
   const counted = { links: createLinkCounterStore(db), workspaces: createWorkspaceStore(db) };
   const { list: listLinks } = createLinkDimensionStore(db);
   const events = createEventFlow({ config, db, node, visits, ...counted, listLinks, metrics, clock, log });
-  const handler = createHandler(config, api, db, metrics, state, [visits.health, events.health], visits);
+  const handler = createHandler({
+    config,
+    api,
+    db,
+    metrics,
+    isDraining: () => draining,
+    health: [visits.health, events.health],
+    visit: visits.handle,
+  });
   metrics.gauge('linktrail_requests_in_flight', 'API requests under way.', api.inFlight);
   metrics.gauge('linktrail_writes_waiting', 'Writes waiting for the store.', () => db.stats().waitingWrites);
   let listener: Listener | undefined;
   let closing: Promise<void> | undefined;
 
   async function shutDown(): Promise<void> {
-    state.draining = true;
+    draining = true;
     await listener?.close(config.drainMs);
     await events.close();
     await visits.close();
@@ -213,7 +221,13 @@ interface ServiceParts {
 }
 
 /** Those that work on the stores alone. */
-function createServices({ config, db, clock, ids, tokenStore }: ServiceParts): Omit<Services, 'clickTracking'> {
+function createServices({
+  config,
+  db,
+  clock,
+  ids,
+  tokenStore,
+}: ServiceParts): Omit<Services, 'clickTracking'> {
   const users = createUsers({ store: createUserStore(db), clock, ids });
   const tokens = createTokens({ db, store: tokenStore, users, clock, ids });
   const workspaces = createWorkspaces({ db, store: createWorkspaceStore(db), users, clock, ids });
@@ -233,7 +247,15 @@ function createServices({ config, db, clock, ids, tokenStore }: ServiceParts): O
     ids,
   });
   const tags = createTags({ db, store: createTagStore(db), workspaces, links: cascade, clock, ids });
-  const folders = createFolders({ db, store: createFolderStore(db), workspaces, users, links: cascade, clock, ids });
+  const folders = createFolders({
+    db,
+    store: createFolderStore(db),
+    workspaces,
+    users,
+    links: cascade,
+    clock,
+    ids,
+  });
   const rules = { domains, folders, tags };
   const { saveImage } = files;
   const links = createLinks({ db, store: linkStore, ...rules, workspaces, saveImage, record, clock, ids });
@@ -243,7 +265,22 @@ function createServices({ config, db, clock, ids, tokenStore }: ServiceParts): O
   const guardedFetch = createGuardedFetch({ allowPrivate: config.allowPrivate });
   const findLinkByShortUrl = createShortUrlLookup({ store: linkStore, domains, workspaces });
   const qrCodes = createQrCodes({ findLinkByShortUrl, files, fetch: guardedFetch, clock });
-  return { clock, users, tokens, workspaces, files, domains, tags, folders, links, linkLists, linkSearch, testEnd, qrCodes, guardedFetch };
+  return {
+    clock,
+    users,
+    tokens,
+    workspaces,
+    files,
+    domains,
+    tags,
+    folders,
+    links,
+    linkLists,
+    linkSearch,
+    testEnd,
+    qrCodes,
+    guardedFetch,
+  };
 }
 
 /** Pages and apps report clicks; they are counted where visits are. */
@@ -251,7 +288,13 @@ async function composeClickTracking(db: Database, visits: Visits): Promise<Click
   const hostnames = createHostnameCache({ load: createWorkspaceStore(db).findAllowedHostnames });
   await db.follow(hostnames.follower);
   const { snapshot, slugOf, clientClicks: clicks, findStoreVisit } = visits;
-  return createClickTracking({ snapshot, slugOf, clicks, findStoreVisit, findAllowedHostnames: hostnames.find });
+  return createClickTracking({
+    snapshot,
+    slugOf,
+    clicks,
+    findStoreVisit,
+    findAllowedHostnames: hostnames.find,
+  });
 }
 
 function composeDump(parts: Pick<ServiceParts, 'config' | 'db' | 'clock' | 'ids'>, services: Services): Dump {
@@ -274,135 +317,4 @@ function domainNames({ publicUrl, defaultDomain, apiHost, appHost, verifyDomains
     ? dnsSetup({ lookup: createDnsLookup({ timeoutMs: DNS_TIMEOUT_MS }), target })
     : trustingSetup(target);
   return { defaultDomain, ownHosts, setup };
-}
-
-interface HttpParts {
-  options: AppOptions & { clock: Clock; log: Log };
-  db: Database;
-  services: Services;
-  ids: Ids;
-  metrics: Metrics;
-  authenticate: ReturnType<typeof createAuthenticator>['authenticate'];
-}
-
-function createHttpApi({ options, db, services, ids, metrics, authenticate }: HttpParts): Api {
-  const { config, clock, log } = options;
-  const operations = allOperations(services);
-  const run = createPipeline({
-    authenticate,
-    take: createRateLimit({ counter: memoryRateCounter(), clock }),
-    runOnce: createIdempotency({ store: createAnswerStore({ db, clock }), waitMs: IDEMPOTENCY_WAIT_MS }),
-    bodyLimitBytes: config.bodyLimitBytes,
-    checkAnswers: options.checkAnswers ?? false,
-  });
-  return createApi({
-    operations,
-    run,
-    documents: referenceDocuments(operations),
-    clock,
-    ids,
-    log,
-    describeFailure: describeStoreFailure,
-    observe: metrics.request,
-    maxInFlight: config.maxInFlight,
-    onShed: metrics.shed,
-  });
-}
-
-function createHandler(
-  config: Config,
-  api: Api,
-  db: Database,
-  metrics: Metrics,
-  state: { draining: boolean },
-  more: readonly HealthPart[],
-  visits: Visits,
-) {
-  const parts: HealthPart[] = [
-    { name: 'database', check: () => db.ping() },
-    { name: 'disk', check: () => checkWritable(config.dataDir) },
-    ...more,
-    {
-      name: 'process',
-      check: () => (state.draining ? Promise.reject(new Error('shutting down')) : Promise.resolve()),
-    },
-  ];
-  const json = (status: number, body: unknown): SystemPage => ({
-    status,
-    contentType: 'application/json',
-    body: JSON.stringify(body),
-  });
-  const system = new Map<string, () => Promise<SystemPage>>([
-    ['/health/live', async () => json(200, { status: 'ok' })],
-    [
-      '/health/ready',
-      async () => {
-        const report = await readiness(parts, READY_TIMEOUT_MS);
-        return json(report.ready ? 200 : 503, { status: report.status, ...report.parts });
-      },
-    ],
-    ['/metrics', async () => ({ status: 200, contentType: metrics.contentType, body: await metrics.text() })],
-  ]);
-  return createRequestHandler({
-    api,
-    peers: createPeers({ trustedProxies: config.trustedProxies }),
-    hosts: createHosts(config),
-    visit: visits.handle,
-    system,
-    publicUrl: config.publicUrl,
-  });
-}
-
-async function checkWritable(dataDir: string): Promise<void> {
-  const probe = join(dataDir, `.probe-${process.pid}`);
-  await writeFile(probe, 'ok');
-  await rm(probe, { force: true });
-}
-
-function recurringJobs(
-  db: Database,
-  clock: Clock,
-  { domains, folders, tags, linkSearch, testEnd }: Services,
-  relay: () => Promise<void>,
-): Job[] {
-  return [
-    { name: 'clean-up-domains', everyMs: CLEANUP_EVERY_MS, run: domains.cleanUp },
-    { name: 'clean-up-folders', everyMs: CLEANUP_EVERY_MS, run: folders.cleanUp },
-    { name: 'clean-up-tags', everyMs: CLEANUP_EVERY_MS, run: tags.cleanUp },
-    { name: 'index-links', everyMs: INDEX_LINKS_EVERY_MS, run: linkSearch.index },
-    { name: 'end-link-tests', everyMs: MINUTE_MS, run: testEnd.endTests },
-    {
-      name: 'prune-answers',
-      everyMs: HOUR_MS,
-      run: async () => {
-        await pruneAnswers(db, clock.now() - KEEP_ANSWERS_MS);
-      },
-    },
-    {
-      name: 'prune-outbox',
-      everyMs: HOUR_MS,
-      // The relay empties it; this bounds it while the journal cannot be written.
-      run: async () => {
-        await relay().catch(() => {});
-        await pruneOutbox(db, clock.now() - KEEP_OUTBOX_MS);
-      },
-    },
-  ];
-}
-
-function openPort(config: Config, handler: App['handler'], metrics: Metrics, log: Log): Promise<Listener> {
-  const names = [config.defaultDomain, new URL(config.publicUrl).host].map((host) => host.replace(/:\d+$/, ''));
-  return listen({
-    host: config.host,
-    port: config.port,
-    certificate:
-      config.tlsCert && config.tlsKey
-        ? fileCertificate(config.tlsCert, config.tlsKey)
-        : selfSignedCertificate(config.dataDir, [...new Set(names)]),
-    handler,
-    errorBody: (code, message) => JSON.stringify(problem(new AppError(code, message), config.publicUrl)),
-    limits: { maxConnections: config.maxConnections },
-    onRefused: metrics.refusedConnection,
-    onError: (error) => log.error({ error: String(error) }, 'network'),
-  });
 }

@@ -95,6 +95,13 @@ const DIRECTIONS: Direction[] = [
     typesTo: ALL_FEATURES,
   },
   { from: 'app.ts', to: ['*'] },
+  // Parts of the composition, each for app.ts alone.
+  {
+    from: 'edge.ts',
+    to: ['kernel/*', 'http/*', 'db/*', 'operations.ts'],
+    typesTo: ['config.ts', 'access/*'],
+  },
+  { from: 'recurring-jobs.ts', to: ['db/*'], typesTo: ['kernel/*', 'operations.ts'] },
   {
     from: 'event-flow.ts',
     to: ['kernel/*', 'events/*', 'db/sink-offset.ts', 'pipeline/*'],

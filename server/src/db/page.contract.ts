@@ -44,7 +44,14 @@ function sorted(rows: Row[], sortBy: SortBy, sortOrder: 'asc' | 'desc'): string[
 
 async function insertRows(db: Database, rows: Row[]): Promise<void> {
   const times = { created_at: 1, updated_at: 1 };
-  const counts = { events_usage: 0, links_usage: 0, usage_month: 0, payouts_usage: 0, total_links: 0, total_clicks: 0 };
+  const counts = {
+    events_usage: 0,
+    links_usage: 0,
+    usage_month: 0,
+    payouts_usage: 0,
+    total_links: 0,
+    total_clicks: 0,
+  };
   const flags = { conversion_enabled: 0, webhook_enabled: 0 };
   const texts = {
     name: 'W',

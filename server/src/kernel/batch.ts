@@ -1,6 +1,8 @@
 // Collects the look-ups of one event-loop turn into one call, so that a burst of requests costs one query.
 
-export function batchPerTurn<K, V>(load: (keys: K[]) => Promise<Map<K, V>>): (key: K) => Promise<V | undefined> {
+export function batchPerTurn<K, V>(
+  load: (keys: K[]) => Promise<Map<K, V>>,
+): (key: K) => Promise<V | undefined> {
   let waiting: Promise<Map<K, V>> | undefined;
   let keys = new Set<K>();
   return async (key) => {

@@ -13,7 +13,10 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
 export function createLog(level: LogLevel, write?: (line: string) => void): Log {
   const stream = write ? { write } : destination({ fd: 2, sync: false });
-  const log = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime, messageKey: 'message' }, stream);
+  const log = pino(
+    { level, base: null, timestamp: pino.stdTimeFunctions.isoTime, messageKey: 'message' },
+    stream,
+  );
   return {
     debug: (fields, message) => log.debug(fields, message),
     info: (fields, message) => log.info(fields, message),

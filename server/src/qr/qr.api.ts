@@ -31,10 +31,7 @@ const QUERY = z.object({
     .max(50)
     .default(2)
     .describe('The quiet zone around the code, in squares; part of the size.'),
-  includeMargin: z
-    .boolean()
-    .default(true)
-    .describe('Has no effect; kept for older clients. Use margin.'),
+  includeMargin: z.boolean().default(true).describe('Has no effect; kept for older clients. Use margin.'),
   hideLogo: z.boolean().default(false).describe('No logo. For short links of paid workspaces.'),
   logo: z
     .string()

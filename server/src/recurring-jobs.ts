@@ -1,0 +1,47 @@
+// The work that comes back: which jobs there are, and how often each runs.
+import type { Database } from './db/database.ts';
+import { pruneAnswers } from './db/idempotency.ts';
+import type { Job } from './db/jobs.ts';
+import { pruneOutbox } from './db/outbox.ts';
+import type { Clock } from './kernel/clock.ts';
+import type { Services } from './operations.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+/** Answers are replayed for at least a day. */
+const KEEP_ANSWERS_MS = 2 * DAY_MS;
+const KEEP_OUTBOX_MS = 30 * DAY_MS;
+const CLEANUP_EVERY_MS = 30_000;
+const INDEX_LINKS_EVERY_MS = 5_000;
+
+export function recurringJobs(
+  db: Database,
+  clock: Clock,
+  { domains, folders, tags, linkSearch, testEnd }: Services,
+  relay: () => Promise<void>,
+): Job[] {
+  return [
+    { name: 'clean-up-domains', everyMs: CLEANUP_EVERY_MS, run: domains.cleanUp },
+    { name: 'clean-up-folders', everyMs: CLEANUP_EVERY_MS, run: folders.cleanUp },
+    { name: 'clean-up-tags', everyMs: CLEANUP_EVERY_MS, run: tags.cleanUp },
+    { name: 'index-links', everyMs: INDEX_LINKS_EVERY_MS, run: linkSearch.index },
+    { name: 'end-link-tests', everyMs: MINUTE_MS, run: testEnd.endTests },
+    {
+      name: 'prune-answers',
+      everyMs: HOUR_MS,
+      run: async () => {
+        await pruneAnswers(db, clock.now() - KEEP_ANSWERS_MS);
+      },
+    },
+    {
+      name: 'prune-outbox',
+      everyMs: HOUR_MS,
+      // The relay empties it; this bounds it while the journal cannot be written.
+      run: async () => {
+        await relay().catch(() => {});
+        await pruneOutbox(db, clock.now() - KEEP_OUTBOX_MS);
+      },
+    },
+  ];
+}
