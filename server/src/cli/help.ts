@@ -71,7 +71,8 @@ export function describeCommands(commands: readonly AnyCommand[]) {
 
 export function usageLine(command: AnyCommand): string {
   const options = Object.entries(command.options).map(([name, { value }]) => `[${optionWord(name, value)}]`);
-  return `Usage: ${['linktrail', commandLine(command), ...options].join(' ')}`;
+  const line = `Usage: ${['linktrail', commandLine(command), ...options].join(' ')}`;
+  return line.length <= WIDTH ? line : `Usage: linktrail ${commandLine(command)} [options]`;
 }
 
 function commandLine({ path, args }: { path: readonly string[]; args: Fields }): string {
