@@ -64,38 +64,42 @@ function assertRefused(reply: TestReply, status: number, text: RegExp): void {
 }
 
 eachDatabase('Reported clicks', (databases) => {
-  let v: Tracked;
-  before(async () => {
-    v = await openTracked(databases.engine === 'postgres' ? await databases.place() : undefined);
-    await v.call('POST', '/domains', { slug: GO });
-  });
-  after(() => v.t.close());
+  // A suite of its own: its application has to be closed before its tables are dropped around it.
+  describe('in the stores', () => {
+    let v: Tracked;
+    before(async () => {
+      v = await openTracked(databases.engine === 'postgres' ? await databases.place() : undefined);
+      await v.call('POST', '/domains', { slug: GO });
+    });
+    after(() => v.t.close());
 
-  test('of all three kinds show in the counters of the link and its workspace', async () => {
-    const { id } = await v.link('counted');
-    await v.send('click', { domain: GO, key: 'counted' });
-    await v.send('visit', { domain: GO, url: 'https://acme.example/counted' });
-    await v.send('open', { deepLink: `https://${GO}/counted` });
-    await v.t.app.events.settle();
-    const [link] = await v.call('GET', `/links?search=counted&domain=${GO}`);
-    assert.deepEqual([link.id, link.clicks], [id, 3]);
-    assert.equal(link.lastClicked, new Date(v.t.clock.now()).toISOString());
-    assert.equal((await v.call('GET', `/workspaces/${v.workspace.id}`)).totalClicks, 3);
-  });
+    test('of all three kinds show in the counters of the link and its workspace', async () => {
+      const { id } = await v.link('counted');
+      await v.send('click', { domain: GO, key: 'counted' });
+      await v.send('visit', { domain: GO, url: 'https://acme.example/counted' });
+      await v.send('open', { deepLink: `https://${GO}/counted` });
+      await v.t.app.events.settle();
+      const [link] = await v.call('GET', `/links?search=counted&domain=${GO}`);
+      assert.deepEqual([link.id, link.clicks], [id, 3]);
+      assert.equal(link.lastClicked, new Date(v.t.clock.now()).toISOString());
+      assert.equal((await v.call('GET', `/workspaces/${v.workspace.id}`)).totalClicks, 3);
+    });
 
-  test('follow a change of the allowed hostnames, the plan or the link at once', async () => {
-    const { id } = await v.link('followed');
-    const report = () => v.send('click', { domain: GO, key: 'followed' }, from('https://shop.example.com/'));
-    assert.equal((await report()).status, 200);
-    await v.allow('other.example');
-    assert.equal((await report()).status, 403);
-    await v.t.app.services.workspaces.setPlan(v.workspace.id, 'enterprise');
-    assert.equal((await report()).status, 403);
-    await v.allow('*.example.com');
-    assert.equal((await report()).status, 200);
-    await v.allow();
-    await v.call('DELETE', `/links/${id}`);
-    assert.equal((await report()).status, 404);
+    test('follow a change of the allowed hostnames, the plan or the link at once', async () => {
+      const { id } = await v.link('followed');
+      const report = () =>
+        v.send('click', { domain: GO, key: 'followed' }, from('https://shop.example.com/'));
+      assert.equal((await report()).status, 200);
+      await v.allow('other.example');
+      assert.equal((await report()).status, 403);
+      await v.t.app.services.workspaces.setPlan(v.workspace.id, 'enterprise');
+      assert.equal((await report()).status, 403);
+      await v.allow('*.example.com');
+      assert.equal((await report()).status, 200);
+      await v.allow();
+      await v.call('DELETE', `/links/${id}`);
+      assert.equal((await report()).status, 404);
+    });
   });
 });
 

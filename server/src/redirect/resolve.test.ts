@@ -26,6 +26,7 @@ const PATHS: [path: string, expected: object][] = [
   ['/%2Fspring', { kind: 'unreadable' }],
   ['/spring%2F', { kind: 'unreadable' }],
   ['/spring/+', { kind: 'unreadable' }],
+  [`/${'%C3%A9'.repeat(601)}`, { kind: 'unreadable' }],
   ['/%', { kind: 'unreadable' }],
   ['/%ff', { kind: 'unreadable' }],
   ['/a%00', { kind: 'unreadable' }],

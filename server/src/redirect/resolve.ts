@@ -26,6 +26,8 @@ const FILES: ReadonlyMap<string, Resolved> = new Map([
   ['/apple-app-site-association', { kind: 'file', file: 'apple' }],
   ['/.well-known/assetlinks.json', { kind: 'file', file: 'android' }],
 ]);
+/** No key is longer in any form; turning text of any length into its ASCII form would take ever longer. */
+const MAX_KEY_LENGTH = 600;
 const ROOT: Resolved = { kind: 'key', key: ROOT_KEY, simple: false, inspect: false };
 const UNREADABLE: Resolved = { kind: 'unreadable' };
 const PROBE: Resolved = { kind: 'probe' };
@@ -45,7 +47,7 @@ export function resolvePath(path: string): Resolved {
 function resolveUnusual(path: string): Resolved {
   if (path.endsWith('/')) return { kind: 'slash', path: ownPath(path.replace(/\/+$/, '')) };
   const text = decoded(path.slice(1));
-  if (text === undefined || text.includes('\0')) return UNREADABLE;
+  if (text === undefined || text.length > MAX_KEY_LENGTH || text.includes('\0')) return UNREADABLE;
   if (text.startsWith('.well-known') || /\.php7?$/i.test(text)) return PROBE;
   const inspect = text.endsWith('+');
   const key = inspect ? text.slice(0, -1) : text;

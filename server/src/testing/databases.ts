@@ -23,14 +23,26 @@ export interface TestDatabases {
 
 /** Defines the suite for every engine. */
 export function eachDatabase(name: string, suite: (databases: TestDatabases) => void): void {
-  describe(`${name} on SQLite`, () => suite(testDatabases('sqlite', sqlitePlaces())));
+  describeOn(`${name} on SQLite`, suite, () => testDatabases('sqlite', sqlitePlaces()));
   onPostgres(name, suite);
+}
+
+/** The suite is a level below the databases: its own clean-up must be over before they are removed. */
+function describeOn(
+  name: string,
+  suite: (databases: TestDatabases) => void,
+  makeDatabases: () => TestDatabases,
+): void {
+  describe(name, () => {
+    const databases = makeDatabases();
+    describe('suite', () => suite(databases));
+  });
 }
 
 export function onPostgres(name: string, suite: (databases: TestDatabases) => void): void {
   const url = process.env.LINKTRAIL_TEST_POSTGRES;
   if (url) {
-    describe(`${name} on PostgreSQL`, () => suite(testDatabases('postgres', postgresPlaces(url))));
+    describeOn(`${name} on PostgreSQL`, suite, () => testDatabases('postgres', postgresPlaces(url)));
     return;
   }
   const reason = 'PostgreSQL not available, set LINKTRAIL_TEST_POSTGRES to a connection URL';
