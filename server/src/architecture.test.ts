@@ -133,7 +133,6 @@ const DRIVERS: Driver[] = [
     'pino',
     'prom-client',
     'selfsigned',
-    'lru-cache',
     'swagger-ui-dist',
     '@duckdb/node-api',
     '@clickhouse/client',

@@ -2,7 +2,8 @@
 // engine.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { lockFile } from './db/sqlite-file.ts';
@@ -279,9 +280,11 @@ describe('when something is wrong', () => {
   });
 
   test('a data directory with a very long path works beside a server', async (t) => {
-    const { folder } = await makePlace(t);
+    const folder = await mkdtemp(join(tmpdir(), 'lt-'));
     const place = await makePlace(t, { LINKTRAIL_DATA_DIR: join(folder, 'd'.repeat(100)), TMPDIR: folder });
     const server = await startServer(t, place);
+    // Last, since clean-ups run in order: the server must have ended before its data is removed.
+    t.after(() => rm(folder, { recursive: true, force: true }));
     const { key } = await json<Created>(place, 'key', 'create', 'main');
     assert.equal(await statusWith(server.url, key), 200);
   });

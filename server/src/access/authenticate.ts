@@ -2,7 +2,7 @@
 // of one event-loop turn share one query instead. Last use is noted at most once a minute per key.
 import { type Actor, PLANS, type Plan } from '../http/operation.ts';
 import { batchPerTurn } from '../kernel/batch.ts';
-import { boundedCache } from '../kernel/cache.ts';
+import { createBoundedMap } from '../kernel/bounded-map.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { AppError } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
@@ -22,7 +22,7 @@ export interface Authenticator {
 export function createAuthenticator(parts: { store: TokenStore; clock: Clock; log: Log }): Authenticator {
   const { store, clock, log } = parts;
   const findHolder = batchPerTurn((hashes: string[]) => store.findHolders(hashes));
-  const touched = boundedCache<string, number>(100_000);
+  const touched = createBoundedMap<string, number>(100_000);
   let waiting = new Map<string, number>();
   let timer: NodeJS.Timeout | undefined;
 
