@@ -9,7 +9,7 @@ import { selectTests } from './test-arguments.ts';
 
 const TEST_FILES = ['server/src/**/*.test.ts', 'scripts/**/*.test.ts', 'bench/**/*.test.ts'];
 // No test may hang a run; the longest (crash tests) need minutes.
-const TEST_TIMEOUT_MS = 600_000;
+const TEST_TIMEOUT_MS = 300_000;
 
 process.chdir(join(import.meta.dirname, '..'));
 process.exitCode = await main();
