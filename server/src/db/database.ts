@@ -26,7 +26,10 @@ export type Queries = Kysely<Schema>;
 export interface CommittedEvent {
   readonly workspaceId: string;
   readonly type: string;
+  /** Goes through the journal: it must hold no name and no e-mail address of a person. */
   readonly payload: unknown;
+  /** What receivers of webhooks get, where that is not the payload; it may hold personal data. */
+  readonly webhook?: unknown;
   /** What was there before, for those who keep something by it. Not stored. */
   readonly previous?: unknown;
 }

@@ -5,5 +5,13 @@ import { links } from './migrations/0002-links.ts';
 import { importProgress } from './migrations/0003-import-progress.ts';
 import { sinks } from './migrations/0004-sinks.ts';
 import { domainRenames } from './migrations/0005-domain-renames.ts';
+import { conversions } from './migrations/0006-conversions.ts';
 
-export const migrations: readonly Migration[] = [ground, links, importProgress, sinks, domainRenames];
+export const migrations: readonly Migration[] = [
+  ground,
+  links,
+  importProgress,
+  sinks,
+  domainRenames,
+  conversions,
+];

@@ -18,6 +18,7 @@ export async function appendOutbox(
       workspace_id: event.workspaceId,
       type: event.type,
       payload: JSON.stringify(event.payload),
+      webhook: event.webhook === undefined ? null : JSON.stringify(event.webhook),
       created_at: nowMs,
     }));
     await trx.insertInto('outbox').values(rows).execute();

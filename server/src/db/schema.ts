@@ -14,6 +14,11 @@ export interface Schema {
   link: LinkTable;
   link_tag: LinkTagTable;
   link_count: LinkCountTable;
+  customer: CustomerTable;
+  click_index: ClickIndexTable;
+  lead: LeadTable;
+  sale: SaleTable;
+  conversion_key: ConversionKeyTable;
   cleanup: CleanupTable;
   outbox: OutboxTable;
   job: JobTable;
@@ -55,6 +60,12 @@ export interface WorkspaceTable {
   payouts_usage: number;
   total_links: number;
   total_clicks: number;
+  /** What becomes of visitors' addresses: standard (none of EU and GB visitors), keep, truncate, drop. */
+  ip_privacy: Generated<string>;
+  /** last_click or first_click. */
+  attribution: Generated<string>;
+  /** How long a click counts; null: for ever. */
+  attribution_days: number | null;
   created_at: number;
   updated_at: number;
 }
@@ -219,6 +230,92 @@ export interface LinkCountTable {
   links: number;
 }
 
+export interface CustomerTable {
+  id: string;
+  workspace_id: string;
+  external_id: string;
+  name: string | null;
+  email: string | null;
+  email_folded: string | null;
+  avatar: string | null;
+  stripe_customer_id: string | null;
+  country: string | null;
+  /** The click that brought the customer. */
+  click_id: string | null;
+  clicked_at: number | null;
+  link_id: string | null;
+  program_id: string | null;
+  partner_id: string | null;
+  sales: number;
+  sale_amount: number;
+  first_sale_at: number | null;
+  subscription_canceled_at: number | null;
+  /** Name, e-mail and external id, folded. */
+  search_text: string;
+  created_at: number;
+  updated_at: number;
+}
+
+/** Clicks that the event store cannot find by the time in their id: imported ones, or entered by hand. */
+export interface ClickIndexTable {
+  id: string;
+  workspace_id: string;
+  link_id: string;
+  time_ms: number;
+  /** JSON: the click as analytics stores it. */
+  click: string;
+}
+
+export interface LeadTable {
+  id: string;
+  workspace_id: string;
+  customer_id: string;
+  link_id: string;
+  click_id: string;
+  event_name: string;
+  /** Where the click led. */
+  url: string;
+  /** JSON: the click as analytics stores it. */
+  click: string;
+  metadata: string | null;
+  time_ms: number;
+  created_at: number;
+}
+
+export interface SaleTable {
+  id: string;
+  workspace_id: string;
+  customer_id: string;
+  link_id: string;
+  click_id: string;
+  event_name: string;
+  click: string;
+  metadata: string | null;
+  /** In US cents. */
+  amount: number;
+  /** Of `amount`: usd. */
+  currency: string;
+  original_amount: number;
+  original_currency: string;
+  payment_processor: string;
+  invoice_id: string | null;
+  refunded_amount: number;
+  refunded_at: number | null;
+  time_ms: number;
+  created_at: number;
+}
+
+/** What may happen once, and the answer it got: kind `lead` or `invoice`. */
+export interface ConversionKeyTable {
+  workspace_id: string;
+  kind: string;
+  key: string;
+  customer_id: string | null;
+  event_id: string | null;
+  answer: string;
+  created_at: number;
+}
+
 /** What something deleted has left behind in other tables, to be removed in small steps. */
 export interface CleanupTable {
   kind: string;
@@ -233,6 +330,8 @@ export interface OutboxTable {
   workspace_id: string;
   type: string;
   payload: string;
+  /** What receivers of webhooks get, where that is not the payload. Never leaves SQL for the journal. */
+  webhook: string | null;
   created_at: number;
 }
 

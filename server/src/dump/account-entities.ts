@@ -5,10 +5,11 @@ import { hashKey, partialKey } from '../access/token.ts';
 import type { Database } from '../db/database.ts';
 import { PLANS, ROLES } from '../http/operation.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { LIMITS } from '../workspaces/workspace.ts';
+import { ATTRIBUTION, IP_PRIVACY, LIMITS } from '../workspaces/workspace.ts';
 import type { Entity } from './entity.ts';
 import {
   count,
+  countOrNull,
   type FileAddresses,
   flag,
   id,
@@ -64,6 +65,9 @@ export function accountEntities(parts: { db: Database; clock: Clock; files: File
         webhookEnabled: flag(),
         allowedHostnames: json(hostnames, []),
         limits: json(limits, {}),
+        ipPrivacy: oneOf(IP_PRIVACY, 'standard'),
+        attribution: oneOf(ATTRIBUTION, 'last_click'),
+        attributionDays: countOrNull(),
         eventsUsage: count(),
         linksUsage: count(),
         usageMonth: count(),

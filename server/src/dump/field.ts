@@ -69,6 +69,8 @@ export const flag = (column?: string): Field => ({
 
 export const count = (): Field => ({ schema: z.int().default(0), show: asIs });
 
+export const countOrNull = (): Field => ({ schema: orNull(z.int()), show: asIs });
+
 const FIRST_MS = Date.UTC(1970, 0, 1);
 const LAST_MS = Date.UTC(9999, 11, 31);
 const instant = z.iso

@@ -6,6 +6,8 @@ import { listQuery } from '../http/pagination.ts';
 import { isoTime } from '../kernel/clock.ts';
 import {
   ALLOWED_HOSTNAME,
+  ATTRIBUTION,
+  IP_PRIVACY,
   type LimitName,
   MAX_ALLOWED_HOSTNAMES,
   PUBLISHABLE_KEY,
@@ -26,6 +28,9 @@ const workspaceSchema = z.object({
   webhookEnabled: z.boolean(),
   allowedHostnames: z.array(z.string()),
   publishableKey: z.string().nullable(),
+  ipPrivacy: z.enum(IP_PRIVACY),
+  attribution: z.enum(ATTRIBUTION),
+  attributionDays: z.number().nullable(),
   usage: z.number().describe('Events recorded this month.'),
   usageLimit: z.number(),
   linksUsage: z.number().describe('Links created this month.'),
@@ -87,6 +92,20 @@ const changeSchema = z.object({
     .nullable()
     .optional()
     .describe('The key that pages may show; null removes it, a new one replaces it.'),
+  ipPrivacy: z
+    .enum(IP_PRIVACY)
+    .optional()
+    .describe(
+      'What is kept of the addresses of visitors: standard (none from the EU and the UK), keep, truncate (without the last part) or drop.',
+    ),
+  attribution: z.enum(ATTRIBUTION).optional().describe('Which click of a customer gets the credit.'),
+  attributionDays: z
+    .int()
+    .min(1)
+    .max(3650)
+    .nullable()
+    .optional()
+    .describe('How many days after it a click still gets credit; null: for ever.'),
 });
 
 /** Keeps an image and returns its address; refuses what is no image, naming the field. */
@@ -175,6 +194,9 @@ function present(workspace: Workspace): z.input<typeof workspaceSchema> {
     webhookEnabled: workspace.webhookEnabled,
     allowedHostnames: [...workspace.allowedHostnames],
     publishableKey: workspace.publishableKey,
+    ipPrivacy: workspace.ipPrivacy,
+    attribution: workspace.attribution,
+    attributionDays: workspace.attributionDays,
     usage: workspace.usage.events,
     usageLimit: limit('events'),
     linksUsage: workspace.usage.links,

@@ -1,13 +1,14 @@
 // SQL for workspaces.
-import { sql, type Updateable } from 'kysely';
+import { type Selectable, sql, type Updateable } from 'kysely';
 import type { Database } from '../db/database.ts';
 import { listPage, type PageRequest } from '../db/page.ts';
 import type { Schema } from '../db/schema.ts';
 import type { Plan } from '../http/operation.ts';
-import type { Limits, Workspace, WorkspaceChange } from './workspace.ts';
+import type { AttributionModel, IpPrivacy, Limits, Workspace, WorkspaceChange } from './workspace.ts';
 
 export type WorkspaceSort = 'createdAt' | 'name';
 type Row = Schema['workspace'];
+type Stored = Selectable<Row>;
 
 export interface WorkspaceClicks {
   readonly workspaceId: string;
@@ -86,6 +87,7 @@ export function createWorkspaceStore(db: Database) {
           payouts_usage: 0,
           total_links: 0,
           total_clicks: 0,
+          attribution_days: null,
           created_at: nowMs,
           updated_at: nowMs,
         })
@@ -175,10 +177,13 @@ function toColumns(change: WorkspaceChange): Updateable<Row> {
     columns.allowed_hostnames = JSON.stringify(change.allowedHostnames);
   if (change.publishableKey !== undefined) columns.publishable_key = change.publishableKey;
   if (change.limits !== undefined) columns.limits = JSON.stringify(change.limits);
+  if (change.ipPrivacy !== undefined) columns.ip_privacy = change.ipPrivacy;
+  if (change.attribution !== undefined) columns.attribution = change.attribution;
+  if (change.attributionDays !== undefined) columns.attribution_days = change.attributionDays;
   return columns;
 }
 
-function toWorkspace(row: Row): Workspace {
+function toWorkspace(row: Stored): Workspace {
   return {
     id: row.id,
     name: row.name,
@@ -193,6 +198,9 @@ function toWorkspace(row: Row): Workspace {
     webhookEnabled: row.webhook_enabled === 1,
     allowedHostnames: JSON.parse(row.allowed_hostnames) as string[],
     limits: JSON.parse(row.limits) as Limits,
+    ipPrivacy: row.ip_privacy as IpPrivacy,
+    attribution: row.attribution as AttributionModel,
+    attributionDays: row.attribution_days,
     usage: {
       month: row.usage_month,
       events: row.events_usage,

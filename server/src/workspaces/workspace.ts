@@ -20,6 +20,16 @@ export const LIMITS = [
 export type LimitName = (typeof LIMITS)[number];
 export type Limits = Readonly<Partial<Record<LimitName, number>>>;
 
+/**
+ * What is kept of visitors' addresses. Standard: none of visitors from the European Union and the United Kingdom,
+ * all others whole.
+ */
+export const IP_PRIVACY = ['standard', 'keep', 'truncate', 'drop'] as const;
+export type IpPrivacy = (typeof IP_PRIVACY)[number];
+
+export const ATTRIBUTION = ['last_click', 'first_click'] as const;
+export type AttributionModel = (typeof ATTRIBUTION)[number];
+
 /** How clients are told "no limit". */
 export const UNLIMITED = 1_000_000_000;
 
@@ -37,6 +47,11 @@ export interface Workspace {
   readonly webhookEnabled: boolean;
   readonly allowedHostnames: readonly string[];
   readonly limits: Limits;
+  readonly ipPrivacy: IpPrivacy;
+  /** Which click of a customer gets the credit. */
+  readonly attribution: AttributionModel;
+  /** How long after it a click still gets credit; null: for ever. */
+  readonly attributionDays: number | null;
   /** Counts of one month; in another month they are over. */
   readonly usage: {
     readonly month: number;
@@ -63,6 +78,9 @@ export type WorkspaceChange = Partial<
     | 'allowedHostnames'
     | 'publishableKey'
     | 'limits'
+    | 'ipPrivacy'
+    | 'attribution'
+    | 'attributionDays'
   >
 >;
 

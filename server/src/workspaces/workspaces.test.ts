@@ -115,6 +115,10 @@ eachDatabase('workspaces', (databases) => {
     ['allowedHostnames', []],
     ['publishableKey', 'dub_pk_abcdefghijklmnop'],
     ['publishableKey', null],
+    ['ipPrivacy', 'drop'],
+    ['attribution', 'first_click'],
+    ['attributionDays', 30],
+    ['attributionDays', null],
   ] as [string, unknown, unknown?][]) {
     test(`PATCH sets ${field} to ${JSON.stringify(value)} and leaves the rest`, async () => {
       await fresh();
