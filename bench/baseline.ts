@@ -8,6 +8,7 @@ export type BaselineKind = 'echo' | 'redirect';
 
 export interface Baseline {
   port: number;
+  pid: number;
   close(): Promise<void>;
 }
 
@@ -19,6 +20,7 @@ export async function startBaseline(kind: BaselineKind): Promise<Baseline> {
   const { port } = message[0] as { port: number };
   return {
     port,
+    pid: server.pid as number,
     async close() {
       server.kill('SIGKILL');
       await ended;

@@ -36,7 +36,7 @@ export async function startLinktrail(
     ...options.env,
   };
   const startedMs = performance.now();
-  const child = spawn(process.execPath, [join(SERVER, 'src', 'main.ts')], {
+  const child = spawn(process.execPath, [...(await startFlags()), join(SERVER, 'src', 'main.ts')], {
     env,
     stdio: ['ignore', 'pipe', 'ignore'],
   });
@@ -73,6 +73,13 @@ export async function startLinktrail(
       await rm(dataDir, { recursive: true, force: true });
     },
   };
+}
+
+/** What `npm start` gives to Node. */
+async function startFlags(): Promise<string[]> {
+  const text = await readFile(join(SERVER, '..', 'package.json'), 'utf8');
+  const { scripts } = JSON.parse(text) as { scripts: { start: string } };
+  return scripts.start.match(/--[a-z-]+(=\S+)?(?= )/g) ?? [];
 }
 
 async function readPort(stdout: NodeJS.ReadableStream, ended: Promise<unknown>): Promise<number> {

@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { formatJson, formatTable } from './report.ts';
 import { type Line, meetsBar, type Scenario } from './scenario.ts';
+import { analytics } from './scenarios/analytics.ts';
 import { dump } from './scenarios/dump.ts';
 import { journal } from './scenarios/journal.ts';
 import { links } from './scenarios/links.ts';
@@ -25,9 +26,10 @@ const SCENARIOS: readonly Scenario[] = [
   redirect,
   redirectMany,
   pipeline,
+  analytics,
 ];
 
-const USAGE = `Usage: npm run bench -- [name…] [--seconds 3] [--rounds 3] [--links 100k] [--json file]
+const USAGE = `Usage: npm run bench -- [name…] [--seconds 3] [--rounds 3] [--links 100k] [--events 10m] [--json file]
 ${SCENARIOS.map(({ name, title }) => `  ${name.padEnd(12)} ${title}`).join('\n')}`;
 
 process.exitCode = await main(process.argv.slice(2));
@@ -59,6 +61,7 @@ interface Options {
   seconds: number;
   rounds: number;
   links: number | undefined;
+  events: number | undefined;
   json: string | undefined;
 }
 
@@ -71,6 +74,7 @@ function readOptions(words: string[]): Options | undefined {
         seconds: { type: 'string', default: '3' },
         rounds: { type: 'string', default: '3' },
         links: { type: 'string' },
+        events: { type: 'string' },
         json: { type: 'string' },
         help: { type: 'boolean' },
       },
@@ -85,7 +89,8 @@ function readOptions(words: string[]): Options | undefined {
       scenarios: chosen,
       seconds,
       rounds: Math.floor(rounds),
-      links: readCount(values.links),
+      links: readCount(values.links, '--links'),
+      events: readCount(values.events, '--events'),
       json: values.json,
     };
   } catch (error) {
@@ -95,10 +100,10 @@ function readOptions(words: string[]): Options | undefined {
 }
 
 /** `100k`, `1m` or plain digits. */
-function readCount(text: string | undefined): number | undefined {
+function readCount(text: string | undefined, option: string): number | undefined {
   if (text === undefined) return undefined;
   const [, digits, unit] = /^(\d+)([km]?)$/i.exec(text) ?? [];
-  if (digits === undefined) throw new Error('--links takes a number such as 100k or 1m.');
+  if (digits === undefined) throw new Error(`${option} takes a number such as 100k or 1m.`);
   return Number(digits) * { '': 1, k: 1000, m: 1_000_000 }[unit?.toLowerCase() as '' | 'k' | 'm'];
 }
 

@@ -25,6 +25,8 @@ export interface ScenarioContext {
   rounds: number;
   /** How many links to fill in, for scenarios that do. */
   links?: number | undefined;
+  /** How many events to fill in, for scenarios that do. */
+  events?: number | undefined;
   /** A line for the reader while the run goes on. */
   progress(text: string): void;
 }

@@ -18,6 +18,7 @@ interface Result {
 const STEPS: Step[] = [
   { name: 'format and lint', command: ['biome', 'check', '--error-on-warnings'] },
   { name: 'types', command: ['tsc', '--noEmit', '-p', '.'] },
+  { name: 'types of the script for pages', command: ['tsc', '--noEmit', '-p', 'server/browser'] },
   { name: 'unused code', command: ['knip'] },
   { name: 'generated files', command: ['node', 'scripts/generate.ts', '--check'] },
 ];

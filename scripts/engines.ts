@@ -18,6 +18,11 @@ export const ENGINES: readonly Engine[] = [
     variable: 'LINKTRAIL_TEST_POSTGRES',
     example: 'postgres://user@127.0.0.1:5432/database',
   },
+  {
+    name: 'ClickHouse',
+    variable: 'LINKTRAIL_TEST_CLICKHOUSE',
+    example: 'http://127.0.0.1:8123',
+  },
 ];
 
 export function listMissingEngines(env: Record<string, string | undefined>): MissingEngine[] {

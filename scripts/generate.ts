@@ -1,7 +1,10 @@
-// Writes the files that are made from the code: openapi.json, .env.example and docs/configuration.md.
+// Writes the files that are made from the code: openapi.json, .env.example, docs/configuration.md and the script
+// that pages load.
 // With --check it only compares, and fails when one of them is not what the code says.
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { buildSync } from 'esbuild';
 import { SETTINGS } from '../server/src/config.ts';
 import { openApiDocument } from '../server/src/http/openapi.ts';
 import { allOperations, type Services } from '../server/src/operations.ts';
@@ -12,12 +15,28 @@ const FILES: Record<string, () => string> = {
   'openapi.json': openApi,
   '.env.example': envExample,
   'docs/configuration.md': configurationPage,
+  'server/browser/script.min.js': browserScript,
 };
 
 function openApi(): string {
   // Operations only touch the services when they run, and here none runs.
   const operations = allOperations({} as Services);
   return `${JSON.stringify(openApiDocument(operations, '/api'), null, 2)}\n`;
+}
+
+/** One file without dependencies, small enough to be loaded by every page. */
+function browserScript(): string {
+  const { outputFiles } = buildSync({
+    entryPoints: [join(ROOT, 'server/browser/script.ts')],
+    bundle: true,
+    minify: true,
+    format: 'iife',
+    target: 'es2019',
+    write: false,
+  });
+  const text = outputFiles[0]?.text ?? '';
+  process.stdout.write(`The script for pages: ${text.length} bytes, ${gzipSync(text).length} compressed.\n`);
+  return text;
 }
 
 function envExample(): string {

@@ -32,8 +32,11 @@ test('a word that selects nothing is reported instead of running everything', ()
 
 test('an engine counts as missing until its variable has a value', () => {
   assert.deepEqual(
-    listMissingEngines({ LINKTRAIL_TEST_POSTGRES: '' }).map((engine) => engine.name),
+    listMissingEngines({ LINKTRAIL_TEST_POSTGRES: '', LINKTRAIL_TEST_CLICKHOUSE: 'http://x' }).map(
+      (engine) => engine.name,
+    ),
     ['PostgreSQL'],
   );
-  assert.deepEqual(listMissingEngines({ LINKTRAIL_TEST_POSTGRES: 'postgres://x' }), []);
+  const all = { LINKTRAIL_TEST_POSTGRES: 'postgres://x', LINKTRAIL_TEST_CLICKHOUSE: 'http://x' };
+  assert.deepEqual(listMissingEngines(all), []);
 });

@@ -6,12 +6,12 @@ import { join } from 'node:path';
 import { sql } from 'kysely';
 import { type Database, openDatabase } from '../../server/src/db/database.ts';
 import { migrate } from '../../server/src/db/migrate.ts';
+import { createTextSearch } from '../../server/src/db/text-search.ts';
 import { systemClock } from '../../server/src/kernel/clock.ts';
 import { silentLog } from '../../server/src/kernel/log.ts';
 import { createLinkStore } from '../../server/src/links/link.store.ts';
 import type { LinkFilter } from '../../server/src/links/link-filter.ts';
 import { createLinkListStore } from '../../server/src/links/link-list.store.ts';
-import { createLinkSearchStore } from '../../server/src/links/link-search.store.ts';
 import type { LinkSort } from '../../server/src/links/link-walk.ts';
 import { median } from '../compare.ts';
 import { addBigLinks, addWorkspaces, BIG } from '../link-fill.ts';
@@ -142,7 +142,7 @@ async function measureGrowth(
 ): Promise<Line[]> {
   await migrate(db, { clock: systemClock });
   await addWorkspaces(db);
-  const search = createLinkSearchStore(db);
+  const search = createTextSearch(db, 'link');
   const lists = createLinkListStore(db, createLinkStore(db), search);
   const sizes = [largest / 100, largest / 10, largest].filter((size) => size >= 1000);
   const medians: Map<string, number>[] = [];

@@ -64,7 +64,7 @@ async function createClicker(app: App): Promise<Clicker> {
         referer: 'https://www.example.org/article',
         trigger: 'link',
         qr: false,
-        identityHash: id.padEnd(64, '0'),
+        ipPrivacy: 'standard',
         countryHint: '',
       });
       return app.visits.journal.append(record);

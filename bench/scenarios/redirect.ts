@@ -1,8 +1,9 @@
 // Visits against a bare server that answers 302: one hot link, and many links in random order. Everything is
 // on, and every visit is from another visitor, so that each is a click to record.
 import { startBaseline } from '../baseline.ts';
-import { type Comparison, compareLoads } from '../compare.ts';
+import { type Comparison, compareLoads, median } from '../compare.ts';
 import { type Linktrail, startLinktrail } from '../linktrail.ts';
+import { measureProcessorTime, type ProcessorTime } from '../processor-time.ts';
 import type { Bar, Line, Scenario, ScenarioContext } from '../scenario.ts';
 import { addVisitLinks } from '../visit-fill.ts';
 
@@ -20,7 +21,12 @@ export const redirect: Scenario = {
     try {
       await addLink(ours, 'hot');
       const result = await compareVisits(ours, { path: '/hot' }, context);
-      return [...toLines(this, result, P99_BAR), await memoryLine(this, ours), await lossLine(this, ours)];
+      return [
+        ...toLines(this, result, P99_BAR),
+        ...timeLines(this, result.times),
+        await memoryLine(this, ours),
+        await lossLine(this, ours),
+      ];
     } finally {
       await ours.close();
     }
@@ -44,6 +50,7 @@ export const redirectMany: Scenario = {
       const ratio = memory.ours / MEMORY_BAR_MB;
       return [
         ...toLines(this, result),
+        ...timeLines(this, result.times),
         { ...memory, baseline: MEMORY_BAR_MB, ratio, bar: { atMost: 1 } },
         await lossLine(this, ours),
       ];
@@ -53,11 +60,15 @@ export const redirectMany: Scenario = {
   },
 };
 
+interface VisitComparison extends Comparison {
+  readonly times: readonly { ours: ProcessorTime; baseline: ProcessorTime }[];
+}
+
 async function compareVisits(
   ours: Linktrail,
   data: unknown,
   { seconds, rounds }: ScenarioContext,
-): Promise<Comparison> {
+): Promise<VisitComparison> {
   const bare = await startBaseline('redirect');
   try {
     const load = {
@@ -66,7 +77,18 @@ async function compareVisits(
       expect: [302],
       seconds,
     };
-    return await compareLoads({ ...load, port: ours.port }, { ...load, port: bare.port }, rounds);
+    const [oursLoad, bareLoad] = [
+      { ...load, port: ours.port },
+      { ...load, port: bare.port },
+    ];
+    const compared = await compareLoads(oursLoad, bareLoad, rounds);
+    const times: { ours: ProcessorTime; baseline: ProcessorTime }[] = [];
+    for (let round = 0; round < rounds; round++) {
+      const baseline = await measureProcessorTime(bare.pid, bareLoad);
+      const own = await measureProcessorTime(ours.pid, oursLoad);
+      if (baseline && own) times.push({ ours: own, baseline });
+    }
+    return { ...compared, times };
   } finally {
     await bare.close();
   }
@@ -97,6 +119,30 @@ function toLines(
       unit: 'ms',
       ratio: p99Ratio,
       ...(p99Bar && { bar: p99Bar }),
+    },
+  ];
+}
+
+function timeLines({ name }: Scenario, times: VisitComparison['times']): Line[] {
+  if (times.length === 0) return [];
+  const [ours, baseline] = [
+    median(times.map((time) => time.ours.mainUs)),
+    median(times.map((time) => time.baseline.mainUs)),
+  ];
+  return [
+    {
+      name,
+      what: 'processor time a visit, main thread; ratio: visits in the same time',
+      ours,
+      baseline,
+      unit: 'µs',
+      ratio: baseline / ours,
+    },
+    {
+      name,
+      what: 'processor time a visit, other threads',
+      ours: median(times.map((time) => time.ours.othersUs)),
+      unit: 'µs',
     },
   ];
 }

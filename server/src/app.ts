@@ -7,13 +7,20 @@ import { createTokenStore } from './access/token.store.ts';
 import { createTokens } from './access/tokens.ts';
 import { createUserStore } from './access/user.store.ts';
 import { createUsers } from './access/users.ts';
+import { type AnalyticsSide, createAnalyticsSide } from './analytics/analytics-side.ts';
 import type { Config } from './config.ts';
 import { type ClickTracking, createClickTracking } from './conversions/click-tracking.ts';
+import { createConversionRowsStore } from './conversions/conversion-rows.store.ts';
+import { createConversionSide, createLeadsByUrl, openCurrencies } from './conversions/conversion-side.ts';
+import type { Currencies } from './conversions/currencies.ts';
+import { noEarnings } from './conversions/earnings.ts';
 import { createHostnameCache } from './conversions/hostname-cache.ts';
+import { createCustomerSide } from './customers/customer-side.ts';
 import { type Database, openDatabase } from './db/database.ts';
 import { createJobs, type Jobs } from './db/jobs.ts';
 import { migrate } from './db/migrate.ts';
 import { lockFile } from './db/sqlite-file.ts';
+import { createTextSearch } from './db/text-search.ts';
 import { createDnsLookup } from './domains/dns.ts';
 import { createDomainStore } from './domains/domain.store.ts';
 import { createDomains } from './domains/domains.ts';
@@ -21,6 +28,7 @@ import { dnsSetup, trustingSetup } from './domains/verify.ts';
 import { createDump, type Dump } from './dump/dump.ts';
 import { createApiSide, createHandler, type Handler, openPort } from './edge.ts';
 import { createEventFlow, type EventFlow, readJournalNode } from './event-flow.ts';
+import { createEventRows } from './event-rows.ts';
 import { createFiles } from './files/files.ts';
 import { createFolderStore } from './folders/folder.store.ts';
 import { createFolders } from './folders/folders.ts';
@@ -38,17 +46,26 @@ import { createLinkDimensionStore } from './links/link-dimension.store.ts';
 import { createRecordLinks } from './links/link-events.ts';
 import { createLinkListStore } from './links/link-list.store.ts';
 import { createLinkLists } from './links/link-lists.ts';
-import { createLinkSearchStore } from './links/link-search.store.ts';
 import { createLinks } from './links/links.ts';
+import { createLinksOfPartners } from './links/links-of-partners.ts';
+import { createPartnerLinkStore } from './links/partner-link.store.ts';
 import { createShortUrlLookup } from './links/short-url.ts';
 import { createTestEnd } from './links/test-end.ts';
 import { createVisitLinkStore } from './links/visit-link.store.ts';
 import type { Services } from './operations.ts';
+import { createEnrolmentStore } from './partners/enrolment.store.ts';
+import { createEnrolmentRowsStore } from './partners/enrolment-rows.store.ts';
+import { createLinkPrograms } from './partners/link-programs.ts';
+import { createPartnerSide } from './partners/partner-side.ts';
+import { createProgramStore } from './partners/program.store.ts';
+import { createPaymentStore } from './payments/payment.store.ts';
+import { createPayments } from './payments/payments.ts';
 import { createQrCodes } from './qr/qr-codes.ts';
 import { recurringJobs } from './recurring-jobs.ts';
 import { createTagStore } from './tags/tag.store.ts';
 import { createTags } from './tags/tags.ts';
 import { openVisits, type Visits } from './visits.ts';
+import { createWebhookSide } from './webhooks/webhook-side.ts';
 import { createWorkspaceStore } from './workspaces/workspace.store.ts';
 import { createWorkspaces } from './workspaces/workspaces.ts';
 
@@ -128,8 +145,20 @@ async function compose(
   const { config, clock, log } = options;
   const ids = createIds(clock);
   const metrics = createMetrics();
+  const findClick = (id: string) => events.findClick(id);
   const tokenStore = createTokenStore(db);
-  const stored = createServices({ config, db, clock, ids, tokenStore });
+  const currencies = await openCurrencies(config.currencyRatesFile);
+  const stored = createServices({
+    config,
+    db,
+    clock,
+    ids,
+    tokenStore,
+    findClick,
+    currencies,
+    metrics,
+    log,
+  });
   const { loadLinks } = createVisitLinkStore(db);
   const node = await readJournalNode({ dataDir: config.dataDir, db, clock, ids });
   const after = node.position;
@@ -143,7 +172,41 @@ async function compose(
     log,
     after,
   });
-  const services: Services = { ...stored, clickTracking: await composeClickTracking(db, visits) };
+  const clickTracking = await composeClickTracking(db, visits);
+  const counted = {
+    links: createLinkCounterStore(db),
+    partners: createEnrolmentStore(db),
+    workspaces: createWorkspaceStore(db),
+  };
+  const conversionRows = createConversionRowsStore(db);
+  const listRows = createEventRows({
+    links: createLinkDimensionStore(db).list,
+    partners: createEnrolmentRowsStore(db).list,
+    leads: conversionRows.listLeads,
+    sales: conversionRows.listSales,
+  });
+  const { webhookFlow } = stored;
+  const events = createEventFlow({
+    config,
+    db,
+    node,
+    visits,
+    ...counted,
+    hearers: webhookFlow,
+    listRows,
+    metrics,
+    clock,
+    log,
+  });
+  const analyticsSide = createAnalyticsSide({
+    ...stored,
+    source: events.source,
+    dataDir: config.dataDir,
+    findCustomers: stored.customers.findByIds,
+    ...stored.partnerLookups,
+    ids,
+  });
+  const services: Services = { ...stored, ...analyticsSide, clickTracking };
   const authenticator = createAuthenticator({ store: tokenStore, clock, log });
   const { authenticate } = authenticator;
   const checkAnswers = options.checkAnswers ?? false;
@@ -157,27 +220,28 @@ async function compose(
     onRun: metrics.job,
   });
   let draining = false;
-  const counted = { links: createLinkCounterStore(db), workspaces: createWorkspaceStore(db) };
-  const { list: listLinks } = createLinkDimensionStore(db);
-  const events = createEventFlow({ config, db, node, visits, ...counted, listLinks, metrics, clock, log });
   const handler = createHandler({
     config,
     api,
     db,
     metrics,
     isDraining: () => draining,
-    health: [visits.health, events.health],
+    health: [visits.health, events.health, webhookFlow.health],
     visit: visits.handle,
   });
   metrics.gauge('linktrail_requests_in_flight', 'API requests under way.', api.inFlight);
+  const { eventStreams } = analyticsSide;
+  metrics.gauge('linktrail_event_streams', 'Open streams of events.', eventStreams.size);
   metrics.gauge('linktrail_writes_waiting', 'Writes waiting for the store.', () => db.stats().waitingWrites);
   let listener: Listener | undefined;
   let closing: Promise<void> | undefined;
 
   async function shutDown(): Promise<void> {
     draining = true;
+    eventStreams.close();
     await listener?.close(config.drainMs);
     await events.close();
+    await webhookFlow.stop(config.drainMs);
     await visits.close();
     await jobs.stop();
     await authenticator.flush();
@@ -191,7 +255,7 @@ async function compose(
     log,
     db,
     services,
-    dump: composeDump({ config, db, clock, ids }, services),
+    dump: composeDump({ config, db, clock, ids }, services, events),
     api,
     jobs,
     metrics,
@@ -199,10 +263,12 @@ async function compose(
     events,
     handler,
     async listen() {
+      await analyticsSide.eventExports.clear();
       listener = await openPort(config, handler, metrics, log);
       metrics.gauge('linktrail_connections', 'Open connections.', listener.connections);
       jobs.start();
       events.start();
+      webhookFlow.start();
       return listener;
     },
     close() {
@@ -218,6 +284,11 @@ interface ServiceParts {
   clock: Clock;
   ids: Ids;
   tokenStore: ReturnType<typeof createTokenStore>;
+  /** In the event store, or on its way there. */
+  findClick: (id: string) => Promise<object | undefined>;
+  currencies: Currencies;
+  metrics: Metrics;
+  log: Log;
 }
 
 /** Those that work on the stores alone. */
@@ -227,7 +298,11 @@ function createServices({
   clock,
   ids,
   tokenStore,
-}: ServiceParts): Omit<Services, 'clickTracking'> {
+  findClick,
+  currencies,
+  metrics,
+  log,
+}: ServiceParts): Omit<Services, 'clickTracking' | keyof AnalyticsSide> {
   const users = createUsers({ store: createUserStore(db), clock, ids });
   const tokens = createTokens({ db, store: tokenStore, users, clock, ids });
   const workspaces = createWorkspaces({ db, store: createWorkspaceStore(db), users, clock, ids });
@@ -258,10 +333,82 @@ function createServices({
   });
   const rules = { domains, folders, tags };
   const { saveImage } = files;
-  const links = createLinks({ db, store: linkStore, ...rules, workspaces, saveImage, record, clock, ids });
-  const testEnd = createTestEnd({ db, store: linkStore, record, clock, leadsByUrl: async () => new Map() });
-  const linkSearch = createLinkSearchStore(db);
+  const findLinks = linkStore.findByIds;
+  const webhookSide = createWebhookSide({
+    publicUrl,
+    allowPrivate: config.allowPrivate,
+    db,
+    workspaces,
+    findLinks,
+    metrics,
+    clock,
+    ids,
+    log,
+  });
+  const links = createLinks({
+    db,
+    store: linkStore,
+    ...rules,
+    workspaces,
+    saveImage,
+    assertWebhooks: webhookSide.webhooks.assertAttachable,
+    resolveProgram: createLinkPrograms({
+      programs: createProgramStore(db),
+      enrolments: createEnrolmentStore(db),
+    }),
+    record,
+    clock,
+    ids,
+  });
+  const partnerSide = createPartnerSide({
+    db,
+    workspaces,
+    ...rules,
+    links,
+    linksOfPartners: createLinksOfPartners({
+      store: linkStore,
+      partnerLinks: createPartnerLinkStore(db, linkStore),
+      workspaces,
+      record,
+      clock,
+    }),
+    saveImage,
+    clock,
+    ids,
+  });
+  const testEnd = createTestEnd({ db, store: linkStore, record, clock, leadsByUrl: createLeadsByUrl(db) });
+  const linkSearch = createTextSearch(db, 'link');
   const linkLists = createLinkLists({ store: createLinkListStore(db, linkStore, linkSearch), ...rules });
+  const customerSide = createCustomerSide({
+    db,
+    workspaces,
+    images: files,
+    findLinks: linkStore.findByIds,
+    findEnrolments: partnerSide.partnerLookups.findEnrolments,
+    findClick,
+    forget: [webhookSide.webhookLogs.forgetCustomer],
+    clock,
+    ids,
+  });
+  const conversionSide = createConversionSide({
+    db,
+    customers: customerSide.customers,
+    workspaces,
+    findLinks: linkStore.findByIds,
+    addToLink: createLinkCounterStore(db).addConversions,
+    countUsage: workspaces.countEvents,
+    findClick,
+    earnings: noEarnings,
+    currencies,
+    publicUrl,
+    clock,
+  });
+  const payments = createPayments({
+    store: createPaymentStore(db),
+    customers: customerSide.customers,
+    conversions: conversionSide.conversions,
+    clock,
+  });
   const guardedFetch = createGuardedFetch({ allowPrivate: config.allowPrivate });
   const findLinkByShortUrl = createShortUrlLookup({ store: linkStore, domains, workspaces });
   const qrCodes = createQrCodes({ findLinkByShortUrl, files, fetch: guardedFetch, clock });
@@ -277,6 +424,11 @@ function createServices({
     links,
     linkLists,
     linkSearch,
+    ...customerSide,
+    ...conversionSide,
+    ...partnerSide,
+    ...webhookSide,
+    payments,
     testEnd,
     qrCodes,
     guardedFetch,
@@ -297,7 +449,11 @@ async function composeClickTracking(db: Database, visits: Visits): Promise<Click
   });
 }
 
-function composeDump(parts: Pick<ServiceParts, 'config' | 'db' | 'clock' | 'ids'>, services: Services): Dump {
+function composeDump(
+  parts: Pick<ServiceParts, 'config' | 'db' | 'clock' | 'ids'>,
+  services: Services,
+  events: EventFlow,
+): Dump {
   return createDump({
     ...parts,
     files: services.files,
@@ -306,6 +462,9 @@ function composeDump(parts: Pick<ServiceParts, 'config' | 'db' | 'clock' | 'ids'
     findPresentNames: services.domains.findPresentNames,
     urlColumns: (url) => toColumns({ url }) as { url_hash: string; url_folded: string | null },
     addTotalLinks: services.workspaces.addTotalLinks,
+    clicks: events.source,
+    openClicks: events.open,
+    flushEvents: events.flush,
   });
 }
 

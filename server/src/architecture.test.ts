@@ -48,6 +48,7 @@ const FEATURES = [
   'partners',
   'analytics',
   'conversions',
+  'payments',
   'webhooks',
   'dump',
 ];
@@ -107,6 +108,7 @@ const DIRECTIONS: Direction[] = [
     to: ['kernel/*', 'events/*', 'db/sink-offset.ts', 'pipeline/*'],
     typesTo: ['config.ts', 'db/*', 'http/*', 'visits.ts'],
   },
+  { from: 'event-rows.ts', to: [], typesTo: ['pipeline/*'] },
   {
     from: 'visits.ts',
     to: ['kernel/*', 'events/*', 'http/host.ts', 'links/*', 'redirect/*'],

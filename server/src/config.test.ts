@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { type Config, ConfigError, describeConfig, readConfig, SETTINGS } from './config.ts';
+import { ownCountryFile } from './kernel/geo.ts';
 
 type Field = keyof Config;
 
@@ -44,6 +45,8 @@ const GOOD: readonly [string, Field, string, unknown][] = [
   ['LINKTRAIL_SQLITE_SYNC', 'sqliteSync', '', 'full'],
   ['CLICKHOUSE_URL', 'clickhouseUrl', 'https://u:p@h:8443/d', 'https://u:p@h:8443/d'],
   ['REDIS_URL', 'redisUrl', 'rediss://h:6379', 'rediss://h:6379'],
+  ['LINKTRAIL_GEO_FILE', 'geoFiles', ownCountryFile(), [ownCountryFile()]],
+  ['LINKTRAIL_CURRENCY_RATES_FILE', 'currencyRatesFile', import.meta.filename, import.meta.filename],
   ['LINKTRAIL_LOG_LEVEL', 'logLevel', 'silent', 'silent'],
   ['LINKTRAIL_LOG_LEVEL', 'logLevel', '', 'info'],
   ['LINKTRAIL_MAX_IN_FLIGHT', 'maxInFlight', '1', 1],
@@ -76,7 +79,8 @@ const BAD: readonly [string, ...string[]][] = [
   ['REDIS_URL', 'http://h', 'localhost'],
   ['LINKTRAIL_TLS_CERT', '/no/such/file.pem'],
   ['LINKTRAIL_TLS_KEY', '/no/such/file.pem'],
-  ['LINKTRAIL_GEO_FILE', '/no/such/file.mmdb', `${import.meta.filename},/no/such/file.mmdb`],
+  ['LINKTRAIL_CURRENCY_RATES_FILE', '/no/such/file.json'],
+  ['LINKTRAIL_GEO_FILE', '/no/such/file.mmdb', `${ownCountryFile()},${import.meta.filename}`],
   ['LINKTRAIL_LOG_LEVEL', 'loud', 'INFO'],
   ['LINKTRAIL_MAX_IN_FLIGHT', '0', '1000001', 'Infinity'],
   ['LINKTRAIL_MAX_CONNECTIONS', '9', '1e9'],

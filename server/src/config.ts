@@ -5,6 +5,7 @@ import { resolve } from 'node:path';
 import { z } from 'zod';
 import { parseHost } from './http/host.ts';
 import { LOOPBACK_PROXIES, parseCidrs } from './http/peer.ts';
+import { isGeoFile } from './kernel/geo.ts';
 import type { LogLevel } from './kernel/log.ts';
 
 export interface Setting {
@@ -32,10 +33,12 @@ export interface Config {
   readonly databasePool: number;
   readonly sqliteSync: 'full' | 'normal';
   readonly clickhouseUrl: string | undefined;
+  readonly clickhouseCluster: string | undefined;
   readonly redisUrl: string | undefined;
   readonly tlsCert: string | undefined;
   readonly tlsKey: string | undefined;
   readonly geoFiles: readonly string[];
+  readonly currencyRatesFile: string | undefined;
   readonly logLevel: LogLevel;
   readonly maxInFlight: number;
   readonly maxConnections: number;
@@ -164,10 +167,19 @@ const FIELDS = {
   clickhouseUrl: {
     env: 'CLICKHOUSE_URL',
     takes: 'http(s)://user:password@host:port/database',
-    default: '',
-    description: 'Reserved: events in ClickHouse. This release warns and goes on without it.',
+    default: 'DuckDB in the data directory',
+    description:
+      'ClickHouse instead of the embedded DuckDB, for events of several nodes. The address is that of its HTTP interface; without a database in it, linktrail is taken, and made where it is missing.',
     secret: true,
-    read: (text) => optional(text, (value) => url(value, ['http:', 'https:', 'clickhouse:'])),
+    read: (text) => optional(text, (value) => url(value, ['http:', 'https:'])),
+  },
+  clickhouseCluster: {
+    env: 'LINKTRAIL_CLICKHOUSE_CLUSTER',
+    takes: 'the name of a cluster in the configuration of ClickHouse',
+    default: '',
+    description:
+      'Makes the tables on all servers of that cluster, as replicas of each other. Not covered by the tests.',
+    read: (text) => optional(text, (value) => parse(z.string().regex(/^[\w.-]{1,100}$/), value)),
   },
   redisUrl: {
     env: 'REDIS_URL',
@@ -198,7 +210,15 @@ const FIELDS = {
     default: 'the country file that comes with the product',
     description:
       'Where visitors come from, with regions and cities. Used before the country file; the first that knows an address has the say.',
-    read: (text) => (text === undefined ? [] : text.split(',').map((path) => existingFile(path.trim()))),
+    read: (text) => (text === undefined ? [] : text.split(',').map((path) => geoFile(path.trim()))),
+  },
+  currencyRatesFile: {
+    env: 'LINKTRAIL_CURRENCY_RATES_FILE',
+    takes: 'a JSON file: {"date": "2026-01-31", "rates": {"eur": 0.85, …}}',
+    default: 'the rates that come with the product',
+    description:
+      'Exchange rates for sales: units of each currency for one US dollar, on one day. They replace all of ours; a currency that is not in the file is refused.',
+    read: (text) => optional(text, existingFile),
   },
   logLevel: {
     env: 'LINKTRAIL_LOG_LEVEL',
@@ -323,6 +343,11 @@ function hostName(text: string): string {
 function localHost(env: Env): string {
   const chosen = env.PORT?.trim() || '3000';
   return Number(chosen) === 0 ? 'localhost' : `localhost:${chosen}`;
+}
+
+function geoFile(text: string): string {
+  if (!isGeoFile(text)) throw new Error('another format');
+  return resolve(text);
 }
 
 function existingFile(text: string): string {

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { Agent, get, request } from 'node:http';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { DuckDBInstance } from '@duckdb/node-api';
 import type { EventStatus } from './cli/event-commands.ts';
@@ -12,23 +13,30 @@ const KILLS = Number(process.env.LINKTRAIL_FAULT_KILLS ?? 5);
 const KEY = 'lt_crash_test_key_000000';
 const VISITORS = 12;
 const MAKERS = 4;
+const BUYERS = 6;
+const PRICE = 250;
 const MAX_CLICKS_BEFORE_KILL = 400;
+const MAX_SALES_BEFORE_KILL = 10;
 
 interface Answered {
   readonly clicks: Set<string>;
   readonly links: Set<string>;
+  /** Customers whose lead was answered, and invoices whose sale was. */
+  readonly leads: Set<string>;
+  readonly invoices: Set<string>;
 }
 
-test(`${KILLS} kills under load lose no answered click and no answered link, and count none twice`, async (t) => {
+test(`${KILLS} kills under load lose no answered click, link, lead or sale, and count none twice`, async (t) => {
   const place = await makePlace(t, { LINKTRAIL_API_KEY: KEY, LINKTRAIL_LOG_LEVEL: 'warn' });
-  const answered: Answered = { clicks: new Set(), links: new Set() };
+  const answered: Answered = { clicks: new Set(), links: new Set(), leads: new Set(), invoices: new Set() };
   let server = await startServer(t, place);
   await createLink(server.url, 'visited');
   const readyMs: number[] = [];
   for (let kill = 0; kill < KILLS; kill++) {
     const enough = answered.clicks.size + Math.ceil(Math.random() * MAX_CLICKS_BEFORE_KILL);
+    const bought = answered.invoices.size + Math.ceil(Math.random() * MAX_SALES_BEFORE_KILL);
     const load = startLoad(server, answered);
-    await load.until(() => answered.clicks.size >= enough);
+    await load.until(() => answered.clicks.size >= enough && answered.invoices.size >= bought);
     server.kill('SIGKILL');
     await Promise.all([server.finished, load.ended]);
     const startMs = performance.now();
@@ -42,8 +50,9 @@ test(`${KILLS} kills under load lose no answered click and no answered link, and
   server.kill('SIGTERM');
   await server.finished;
   const stored = await readEvents(join(place.dataDir, 'events.duckdb'));
+  const kept = readConversions(join(place.dataDir, 'linktrail.db'));
   t.diagnostic(
-    `${answered.clicks.size} clicks and ${answered.links.size} links answered, ${stored.clicks.length} clicks stored; ready again after ${Math.round(Math.max(...readyMs))} ms at most`,
+    `${answered.clicks.size} clicks, ${answered.links.size} links, ${answered.leads.size} leads and ${answered.invoices.size} sales answered, ${stored.clicks.length} clicks stored; ready again after ${Math.round(Math.max(...readyMs))} ms at most`,
   );
   assert.deepEqual(missing(answered.clicks, stored.clicks), [], 'answered clicks that are not stored');
   assert.equal(new Set(stored.clicks).size, stored.clicks.length, 'no click is stored twice');
@@ -52,6 +61,17 @@ test(`${KILLS} kills under load lose no answered click and no answered link, and
   assert.equal(status.dropped, 0);
   assert.deepEqual(missing(answered.links, stored.links), [], 'answered links that analytics does not know');
   assert.equal(new Set(stored.links).size, stored.links.length, 'no link is there twice');
+  assert.deepEqual(missing(answered.leads, kept.customers), [], 'answered leads that are not stored');
+  assert.deepEqual(missing(answered.invoices, kept.invoices), [], 'answered sales that are not stored');
+  assert.equal(new Set(kept.customers).size, kept.customers.length, 'no customer has two leads');
+  assert.equal(new Set(kept.invoices).size, kept.invoices.length, 'no invoice has two sales');
+  assert.deepEqual(stored.leads.toSorted(), kept.leads.toSorted(), 'the event store has every lead once');
+  assert.deepEqual(stored.sales.toSorted(), kept.sales.toSorted(), 'the event store has every sale once');
+  assert.deepEqual(
+    [counter.leads, counter.sales, counter.saleAmount],
+    [kept.leads.length, kept.sales.length, kept.sales.length * PRICE],
+    'the counters of the link agree',
+  );
 });
 
 function missing(wanted: ReadonlySet<string>, found: readonly string[]): string[] {
@@ -59,7 +79,7 @@ function missing(wanted: ReadonlySet<string>, found: readonly string[]): string[
   return [...wanted].filter((id) => !there.has(id));
 }
 
-/** Visitors and some who make links, each doing one after the other until the server is gone. */
+/** Visitors, some of whom buy, and some who make links, each doing one after the other until the server is gone. */
 function startLoad({ url }: RunningServer, answered: Answered) {
   const agent = new Agent({ keepAlive: true, maxSockets: VISITORS });
   let check = () => {};
@@ -78,7 +98,17 @@ function startLoad({ url }: RunningServer, answered: Answered) {
       answered.links.add(link.id);
     }
   };
+  const buyer = async () => {
+    for (;;) {
+      const clickId = await visit(url, agent);
+      if (clickId === undefined) return;
+      answered.clicks.add(clickId);
+      if (!(await buy(url, clickId, answered))) return;
+      check();
+    }
+  };
   const ended = Promise.all([
+    ...Array.from({ length: BUYERS }, buyer),
     ...Array.from({ length: VISITORS }, visitor),
     ...Array.from({ length: MAKERS }, maker),
   ]).then(() => {
@@ -113,9 +143,35 @@ function visit(url: string, agent: Agent): Promise<string | undefined> {
   });
 }
 
+/** A lead right after its click, and a sale right after the lead; false when the server is gone. */
+async function buy(url: string, clickId: string, answered: Answered): Promise<boolean> {
+  const customerExternalId = `customer of ${clickId}`;
+  const track = (kind: 'lead' | 'sale', body: object) =>
+    ask('POST', `${url}/api/track/${kind}`, JSON.stringify({ customerExternalId, ...body }));
+  try {
+    await track('lead', { clickId, eventName: 'Sign up' });
+    answered.leads.add(customerExternalId);
+    const invoiceId = `invoice of ${clickId}`;
+    await track('sale', { amount: PRICE, invoiceId });
+    answered.invoices.add(invoiceId);
+    return true;
+  } catch (error) {
+    // A refusal is no crash.
+    if (error instanceof RefusedError) throw error;
+    return false;
+  }
+}
+
 interface Link {
   readonly id: string;
   readonly clicks: number;
+  readonly leads: number;
+  readonly sales: number;
+  readonly saleAmount: number;
+}
+
+class RefusedError extends Error {
+  override name = 'RefusedError';
 }
 
 function createLink(url: string, key?: string): Promise<Link> {
@@ -134,7 +190,7 @@ function ask(method: string, url: string, body?: string): Promise<Link> {
       try {
         const text = (await response.toArray()).join('');
         if (response.statusCode !== 200)
-          reject(new Error(`${method} ${url}: ${response.statusCode} ${text}`));
+          reject(new RefusedError(`${method} ${url}: ${response.statusCode} ${text}`));
         else resolve(JSON.parse(text) as Link);
       } catch (error) {
         reject(error);
@@ -145,12 +201,35 @@ function ask(method: string, url: string, body?: string): Promise<Link> {
   });
 }
 
-async function readEvents(path: string): Promise<{ clicks: string[]; links: string[] }> {
+/** What SQL has: leads and the customers they are of, sales and their invoices. */
+function readConversions(path: string) {
+  const db = new DatabaseSync(path, { readOnly: true });
+  const column = (sql: string) =>
+    db
+      .prepare(sql)
+      .all()
+      .map((row) => String(Object.values(row)[0]));
+  const kept = {
+    leads: column('select id from lead'),
+    customers: column('select external_id from lead join customer on customer.id = lead.customer_id'),
+    sales: column('select id from sale'),
+    invoices: column('select invoice_id from sale'),
+  };
+  db.close();
+  return kept;
+}
+
+async function readEvents(path: string) {
   const instance = await DuckDBInstance.create(path);
   const connection = await instance.connect();
   const column = async (sql: string) =>
     (await connection.runAndReadAll(sql)).getRows().map(([id]) => String(id));
-  const stored = { clicks: await column('select id from click'), links: await column('select id from link') };
+  const stored = {
+    clicks: await column('select id from click'),
+    links: await column('select id from link'),
+    leads: await column('select id from lead'),
+    sales: await column('select id from sale'),
+  };
   connection.closeSync();
   instance.closeSync();
   return stored;

@@ -3,14 +3,19 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Dub } from 'dub';
+import { webhookEventFromJSON } from 'dub/models/components';
 import * as errors from 'dub/models/errors';
+import { converting } from './testing/conversion-calls.ts';
 import { eachDatabase } from './testing/databases.ts';
+import { createEventFeed } from './testing/event-feed.ts';
 import { openTestApp, type TestApp, type TestWorkspace } from './testing/test-app.ts';
+import { visit } from './testing/visitors.ts';
 
 interface Steps {
   readonly dub: Dub;
   readonly t: TestApp;
   readonly workspace: TestWorkspace;
+  readonly port: number;
 }
 
 type Step = readonly [name: string, run: (steps: Steps) => Promise<void>];
@@ -382,11 +387,334 @@ const REFUSALS: Step[] = [
   ],
 ];
 
+const CUSTOMERS: Step[] = [
+  [
+    'lists, gets, updates and deletes customers',
+    async ({ dub, t, workspace }) => {
+      const { key } = workspace;
+      const link = await dub.links.create({ url: 'https://acme.example/p' });
+      const made = await t.app.services.customers.create(workspace.id, {
+        externalId: 'u_42',
+        email: 'ada@acme.example',
+        country: 'US',
+        linkId: link.id,
+      });
+      const body = { externalId: 'u_43', country: 'DE', name: 'Bob' };
+      await t.request('POST', '/customers', { key, body });
+      const customer = await dub.customers.get({ id: 'ext_u_42', includeExpandedFields: true });
+      assert.deepEqual(
+        [customer.id, customer.name, customer.email, customer.link?.shortLink, customer.partner],
+        [made.id, 'ada@acme.example', 'ada@acme.example', link.shortLink, undefined],
+      );
+      const changed = await dub.customers.update({
+        id: made.id,
+        requestBody: { name: 'Ada R.', avatar: 'https://acme.example/ada.png', country: 'FR' },
+      });
+      assert.deepEqual(
+        [changed.name, changed.avatar, changed.country, changed.sales, changed.firstSaleAt],
+        ['Ada R.', 'https://acme.example/ada.png', 'FR', 0, null],
+      );
+      const names = async (request: Parameters<typeof dub.customers.list>[0]) =>
+        (await dub.customers.list(request)).result.map(({ name }) => name);
+      assert.deepEqual(await names({ search: 'ada' }), ['Ada R.']);
+      assert.deepEqual(await names({ linkId: link.id, includeExpandedFields: true }), ['Ada R.']);
+      assert.deepEqual(await names({ sortBy: 'saleAmount', sortOrder: 'asc', country: 'DE' }), ['Bob']);
+      assert.deepEqual(await dub.customers.delete(made.id), { id: made.id });
+      assert.deepEqual(await names({}), ['Bob']);
+    },
+  ],
+  [
+    'goes through all customers page by page',
+    async ({ dub, t, workspace }) => {
+      const made: string[] = [];
+      for (let i = 0; i < 7; i++) {
+        made.unshift((await t.app.services.customers.create(workspace.id, { externalId: `u_${i}` })).id);
+      }
+      const found: string[] = [];
+      for await (const page of await dub.customers.list({ pageSize: 3 }))
+        found.push(...page.result.map(({ id }) => id));
+      assert.deepEqual(found, made);
+    },
+  ],
+  [
+    'gets its own error classes for refusals of customers',
+    async ({ dub, t, workspace }) => {
+      const { customers } = t.app.services;
+      const { id } = await customers.create(workspace.id, { externalId: 'taken' });
+      await customers.create(workspace.id, { externalId: 'other' });
+      const change = { id: 'ext_other', requestBody: { externalId: 'taken' } };
+      await assert.rejects(dub.customers.update(change), errors.Conflict);
+      await assert.rejects(dub.customers.get({ id: 'ext_nobody' }), errors.NotFound);
+      await assert.rejects(clientOf((await t.workspace()).key).customers.delete(id), errors.Forbidden);
+      await assert.rejects(clientOf((await t.workspace('pro')).key).customers.list(), errors.Forbidden);
+      await assert.rejects(dub.customers.list({ partnerId: 'pn_1' }), errors.NotFound);
+    },
+  ],
+];
+
+/** Visits a new link as a browser would; returns it with the id that its destination gets. */
+async function clickedLink({ dub, port }: Steps) {
+  const link = await dub.links.create({ url: 'https://shop.example/p', trackConversion: true });
+  const { location } = await visit(port, `/${link.key}`, { host: link.domain });
+  const clickId = new URL(location as string).searchParams.get('dub_id') as string;
+  return { link, clickId };
+}
+
+const CONVERSIONS: Step[] = [
+  [
+    'tracks a lead and sales from a visit on, and lists what was recorded',
+    async (steps) => {
+      const { dub, t } = steps;
+      const { link, clickId } = await clickedLink(steps);
+      const lead = await dub.track.lead({
+        clickId,
+        eventName: 'Sign up',
+        customerExternalId: 'u_42',
+        customerName: 'Ada Ray',
+        customerEmail: 'ada@shop.example',
+        metadata: { plan: 'pro' },
+      });
+      assert.deepEqual(
+        [lead.click.id, lead.link?.id, lead.link?.shortLink, lead.customer.externalId],
+        [clickId, link.id, link.shortLink, 'u_42'],
+      );
+      const invoice = {
+        customerExternalId: 'u_42',
+        amount: 4_900,
+        invoiceId: 'inv_77',
+        metadata: { seats: 3 },
+      };
+      const sale = await dub.track.sale({
+        ...invoice,
+        paymentProcessor: 'stripe',
+        eventName: 'Invoice paid',
+      });
+      assert.deepEqual(
+        [sale.eventName, sale.customer?.name, sale.sale],
+        [
+          'Invoice paid',
+          'Ada Ray',
+          {
+            amount: 4_900,
+            currency: 'usd',
+            paymentProcessor: 'stripe',
+            invoiceId: 'inv_77',
+            metadata: { seats: 3 },
+          },
+        ],
+      );
+      assert.deepEqual(await dub.track.sale(invoice), sale, 'the same invoice');
+      const euros = await dub.track.sale({ customerExternalId: 'u_42', amount: 1_000, currency: 'eur' });
+      const total = 4_900 + (euros.sale?.amount ?? 0);
+      const counted = await dub.links.get({ linkId: link.id });
+      assert.deepEqual(
+        [counted.leads, counted.conversions, counted.sales, counted.saleAmount],
+        [1, 1, 2, total],
+      );
+      const customer = await dub.customers.get({ id: 'ext_u_42' });
+      assert.deepEqual([customer.sales, customer.saleAmount], [2, total]);
+      await t.app.events.settle();
+      const leads = await dub.events.list({ event: 'leads' });
+      const sales = await dub.events.list({ event: 'sales', sortOrder: 'asc' });
+      assert.partialDeepStrictEqual(leads, [
+        { event: 'lead', eventName: 'Sign up', metadata: { plan: 'pro' }, click: { id: clickId } },
+      ]);
+      assert.equal(sales.length, 2);
+      const paid = sales.find((event) => 'sale' in event && event.sale?.invoiceId === 'inv_77');
+      assert.partialDeepStrictEqual(paid, {
+        event: 'sale',
+        sale: { amount: 4_900, currency: 'usd' },
+        customer: { externalId: 'u_42', name: 'Ada Ray' },
+        link: { id: link.id, saleAmount: total },
+      });
+    },
+  ],
+  [
+    'sells to somebody new by a click, and to nobody without one',
+    async (steps) => {
+      const { dub } = steps;
+      const { link, clickId } = await clickedLink(steps);
+      const nobody = await dub.track.sale({ customerExternalId: 'new', amount: 100 });
+      assert.deepEqual([nobody.customer, nobody.sale], [null, null]);
+      const direct = await dub.track.sale({ customerExternalId: 'new', amount: 100, clickId });
+      assert.equal(direct.sale?.amount, 100);
+      assert.equal((await dub.links.get({ linkId: link.id })).leads, 1);
+      const deferred = {
+        clickId,
+        eventName: 'Trial',
+        customerExternalId: 'later',
+        mode: 'deferred',
+      } as const;
+      assert.equal((await dub.track.lead(deferred)).link?.id, link.id);
+      assert.equal((await dub.links.get({ linkId: link.id })).leads, 1);
+      await dub.track.lead({
+        clickId: '',
+        eventName: 'Trial',
+        customerExternalId: 'later',
+        eventQuantity: 2,
+      });
+      assert.equal((await dub.links.get({ linkId: link.id })).leads, 3);
+    },
+  ],
+  [
+    'reads what receivers of webhooks are told of leads and sales',
+    async (steps) => {
+      const { dub, t, workspace } = steps;
+      const { link, clickId } = await clickedLink(steps);
+      const heard = await (await converting(t, workspace)).hearEvents();
+      await dub.track.lead({ clickId, eventName: 'Sign up', customerExternalId: 'u', metadata: { a: 1 } });
+      await dub.track.sale({ customerExternalId: 'u', amount: 700 });
+      await dub.track.sale({ customerExternalId: 'v', amount: 50, clickId, invoiceId: 'inv' });
+      const read = heard.map(({ type, webhook }) => {
+        const envelope = { id: 'evt_1', event: type, createdAt: '2027-01-15T10:00:00.000Z', data: webhook };
+        const parsed = webhookEventFromJSON(JSON.stringify(envelope));
+        assert.ok(parsed.ok, `${type}: ${parsed.error?.message} ${parsed.error?.cause}`);
+        return parsed.value as { event: string; data: { customer: { sales: number }; link: { id: string } } };
+      });
+      assert.deepEqual(
+        read.map(({ event, data }) => [event, data.customer.sales, data.link.id]),
+        ['lead', 'sale', 'lead', 'sale'].map((kind) => [`${kind}.created`, 0, link.id]),
+      );
+    },
+  ],
+  [
+    'gets its own error classes for refusals of conversions',
+    async (steps) => {
+      const { dub, t } = steps;
+      const lead = { clickId: 'unknown', eventName: 'Sign up', customerExternalId: 'u' };
+      await assert.rejects(dub.track.lead(lead), errors.NotFound);
+      await assert.rejects(dub.track.lead({ ...lead, clickId: '' }), errors.BadRequest);
+      await assert.rejects(
+        dub.track.lead({ ...lead, metadata: { long: 'm'.repeat(10_001) } }),
+        errors.UnprocessableEntity,
+      );
+      await assert.rejects(
+        dub.track.sale({ customerExternalId: 'u', amount: 1, currency: 'xxx' }),
+        errors.UnprocessableEntity,
+      );
+      await assert.rejects(
+        dub.track.sale({ customerExternalId: 'u', amount: 1, clickId: 'x' }),
+        errors.NotFound,
+      );
+      const pro = clientOf((await t.workspace('pro')).key);
+      await assert.rejects(pro.track.lead(lead), errors.Forbidden);
+    },
+  ],
+];
+
+/** Groupings whose rows the client can parse; of the others it takes empty lists only. */
+const PARSED_GROUPINGS = [
+  'timeseries',
+  'continents',
+  'countries',
+  'regions',
+  'cities',
+  'devices',
+  'browsers',
+  'os',
+  'trigger',
+  'triggers',
+  'referers',
+  'referer_urls',
+  'top_links',
+  'top_urls',
+  'top_base_urls',
+] as const;
+
+const EVENTS: Step[] = [
+  [
+    'lists clicks, leads and sales, in either order and with every kind of filter',
+    async ({ dub, t, workspace }) => {
+      const feed = createEventFeed(t, workspace);
+      const link = await feed.link({ trackConversion: true });
+      const customer = await feed.customer({ name: 'Ada', email: 'ada@acme.example' });
+      const timeMs = t.clock.now() - 1_000;
+      const clickId = await feed.click(link, { timeMs });
+      await feed.click(link);
+      await feed.lead(link, { customerId: customer });
+      await feed.lead(link, { customerId: 'cus_gone', timeMs, metadata: '{"plan":"pro","seats":5}' });
+      await feed.sale(link, {
+        customerId: customer,
+        amount: 4900,
+        invoiceId: 'inv_1',
+        paymentProcessor: 'paddle',
+      });
+      await feed.settle();
+      assert.equal((await dub.events.list()).length, 2);
+      const [first] = await dub.events.list({ sortOrder: 'asc' });
+      assert.ok(first?.event === 'click');
+      assert.deepEqual([first.click.id, first.link.id, first.clickId], [clickId, link.id, clickId]);
+      const leads = await dub.events.list({ event: 'leads' });
+      assert.deepEqual(
+        leads.map((lead) => lead.event === 'lead' && lead.customer.name),
+        ['Ada', 'Deleted Customer'],
+      );
+      const query = "metadata['plan']:'pro'";
+      const [found, ...none] = await dub.events.list({
+        event: 'leads',
+        query,
+        country: 'US,DE',
+        utmMedium: 'medium',
+      });
+      assert.ok(found?.event === 'lead' && none.length === 0);
+      assert.deepEqual(found.metadata, { plan: 'pro', seats: 5 });
+      const [sale] = await dub.events.list({ event: 'sales', interval: '7d', saleType: 'new', limit: 1 });
+      assert.ok(sale?.event === 'sale');
+      assert.deepEqual(
+        [sale.sale.amount, sale.sale.paymentProcessor, sale.saleAmount],
+        [4900, 'paddle', 4900],
+      );
+      assert.deepEqual(await dub.events.list({ page: 2, timezone: 'Europe/Berlin', interval: 'all' }), []);
+    },
+  ],
+  [
+    'retrieves statistics, added up and by every grouping that it can parse',
+    async ({ dub, t, workspace }) => {
+      const feed = createEventFeed(t, workspace);
+      const link = await feed.link();
+      await feed.click(link);
+      await feed.lead(link);
+      await feed.sale(link);
+      await feed.settle();
+      const sums = { clicks: 1, leads: 1, sales: 1, saleAmount: 1_000 };
+      assert.deepEqual(await dub.analytics.retrieve({ event: 'composite' }), sums);
+      assert.deepEqual(await dub.analytics.retrieve(), { clicks: 1, leads: 0, sales: 0, saleAmount: 0 });
+      for (const groupBy of PARSED_GROUPINGS) {
+        const rows = await dub.analytics.retrieve({ event: 'composite', groupBy, interval: '7d' });
+        assert.ok(Array.isArray(rows) && rows.length > 0, groupBy);
+      }
+      assert.deepEqual(await dub.analytics.retrieve({ groupBy: 'top_partners' }), []);
+    },
+  ],
+  [
+    'gets its own error classes for refusals of events and statistics',
+    async ({ dub, t }) => {
+      await assert.rejects(dub.events.list({ start: 'soon' }), errors.UnprocessableEntity);
+      await assert.rejects(dub.events.list({ key: 'alone' }), errors.UnprocessableEntity);
+      await assert.rejects(dub.events.list({ externalId: 'plain' }), errors.BadRequest);
+      await assert.rejects(dub.events.list({ externalId: 'ext_unknown' }), errors.NotFound);
+      await assert.rejects(dub.analytics.retrieve({ timezone: 'Mars/Base' }), errors.UnprocessableEntity);
+      const pro = clientOf((await t.workspace('pro')).key);
+      await assert.rejects(pro.events.list({}), errors.Forbidden);
+      await assert.rejects(
+        clientOf((await t.workspace('free')).key).analytics.retrieve({}),
+        errors.Forbidden,
+      );
+      const busy = clientOf((await t.workspace('pro')).key);
+      for (let i = 0; i < 2; i++) await busy.analytics.retrieve({});
+      await assert.rejects(busy.analytics.retrieve({}), errors.RateLimitExceeded);
+    },
+  ],
+];
+
 const AREAS: Readonly<Record<string, readonly Step[]>> = {
   tags: TAGS,
   folders: FOLDERS,
   domains: DOMAINS,
   links: LINKS,
+  customers: CUSTOMERS,
+  conversions: CONVERSIONS,
+  events: EVENTS,
   refusals: REFUSALS,
 };
 
@@ -394,10 +722,11 @@ let clientOf: (key: string) => Dub;
 
 eachDatabase('the npm client dub', (databases) => {
   let t: TestApp;
+  let port: number;
   before(async () => {
     t = await openTestApp({ databaseUrl: await databases.place(), env: { PORT: '0' } });
-    const { address } = await t.app.listen();
-    clientOf = (key) => new Dub({ token: key, serverURL: `http://127.0.0.1:${address.port}/api` });
+    ({ port } = (await t.app.listen()).address);
+    clientOf = (key) => new Dub({ token: key, serverURL: `http://127.0.0.1:${port}/api` });
   });
   after(() => t.close());
 
@@ -405,7 +734,7 @@ eachDatabase('the npm client dub', (databases) => {
     for (const [name, run] of steps) {
       test(`${area}: ${name}`, async () => {
         const workspace = await t.workspace();
-        await run({ t, workspace, dub: clientOf(workspace.key) });
+        await run({ t, workspace, port, dub: clientOf(workspace.key) });
       });
     }
   }

@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import type { Authenticator } from './access/authenticate.ts';
 import type { Config } from './config.ts';
+import { browserScriptPages } from './conversions/browser-script.ts';
 import { type Database, describeStoreFailure } from './db/database.ts';
 import { createAnswerStore } from './db/idempotency.ts';
 import { type Api, createApi } from './http/api.ts';
@@ -17,7 +18,7 @@ import { createPipeline } from './http/pipeline.ts';
 import { problem } from './http/problem.ts';
 import { createRateLimit, memoryRateCounter } from './http/rate-limit.ts';
 import { referenceDocuments } from './http/reference.ts';
-import { createRequestHandler, type SystemPage, type Visit } from './http/server.ts';
+import { createRequestHandler, type ShowSystemPage, type SystemPage, type Visit } from './http/server.ts';
 import type { Clock } from './kernel/clock.ts';
 import { AppError } from './kernel/errors.ts';
 import type { Ids } from './kernel/ids.ts';
@@ -101,7 +102,8 @@ export function createHandler({
     contentType: 'application/json',
     body: JSON.stringify(body),
   });
-  const system = new Map<string, () => Promise<SystemPage>>([
+  const system = new Map<string, ShowSystemPage>([
+    ...browserScriptPages(),
     ['/health/live', async () => json(200, { status: 'ok' })],
     [
       '/health/ready',

@@ -3,8 +3,10 @@ import assert from 'node:assert/strict';
 import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import type { ClickRecord } from './analytics/click-record.ts';
 import type { EventCounts } from './analytics/store.ts';
 import type { App } from './app.ts';
+import { createClickIds } from './events/click-id.ts';
 import { createEventEncoder } from './events/event.ts';
 import { rawClick } from './testing/click-records.ts';
 import { eachDatabase } from './testing/databases.ts';
@@ -56,7 +58,7 @@ eachDatabase('events', ({ place }) => {
     const link = await makeLink(testApp, workspace);
     await click(app, link, 3);
     app.events.start();
-    assert.deepEqual(await counts(app), { clicks: 3, distinctClicks: 3, links: 1 });
+    assert.deepEqual(await counts(app), { clicks: 3, distinctClicks: 3, links: 1, leads: 0, sales: 0 });
     await click(app, link, 2);
     assert.equal((await counts(app)).clicks, 5);
     const { json } = await request('GET', `/links/${link.id}`, { key: workspace.key });
@@ -65,8 +67,21 @@ eachDatabase('events', ({ place }) => {
     assert.deepEqual([found.totalClicks, found.usage.events], [5, 5]);
     assert.deepEqual(await app.db.query.selectFrom('outbox').selectAll().execute(), []);
     await request('DELETE', `/links/${link.id}`, { key: workspace.key });
-    assert.deepEqual(await counts(app), { clicks: 5, distinctClicks: 5, links: 0 });
+    assert.deepEqual(await counts(app), { clicks: 5, distinctClicks: 5, links: 0, leads: 0, sales: 0 });
   });
+});
+
+test('a click is found from the moment it is recorded', async () => {
+  const { test: testApp } = await openWith('');
+  const { app } = testApp;
+  app.events.start();
+  const id = createClickIds(app.clock)();
+  const written = app.visits.journal.append(encoder.click(rawClick(1, { id, timeMs: app.clock.now() })));
+  assert.equal(((await app.events.findClick(id)) as ClickRecord | undefined)?.id, id);
+  assert.ok(await written);
+  await app.events.settle();
+  assert.equal(((await app.events.findClick(id)) as ClickRecord | undefined)?.id, id);
+  assert.equal(await app.events.findClick(createClickIds(app.clock)()), undefined);
 });
 
 test('an event store that is damaged is told of, and made anew from the archive and the links', async () => {
@@ -86,7 +101,7 @@ test('an event store that is damaged is told of, and made anew from the archive 
   await assert.rejects(app.events.pipeline.query('counts'), /not a valid DuckDB database file/);
   const result = await app.events.rebuild(noProgress);
   assert.deepEqual([result.finished, result.clicks > 0, result.links], [true, true, 1]);
-  assert.deepEqual(await counts(app), { clicks: 25, distinctClicks: 25, links: 1 });
+  assert.deepEqual(await counts(app), { clicks: 25, distinctClicks: 25, links: 1, leads: 0, sales: 0 });
   const { json } = await testApp.request('GET', `/links/${link.id}`, { key: workspace.key });
   assert.equal(json.clicks, 25);
   assert.deepEqual(
@@ -114,7 +129,7 @@ test('a rebuild that is interrupted changes nothing, and the next one goes on', 
   });
   assert.equal(finished.finished, true);
   assert.ok(steps.some(({ unit }) => unit === 'archive files'));
-  assert.deepEqual(await counts(app), { clicks: 7, distinctClicks: 7, links: 1 });
+  assert.deepEqual(await counts(app), { clicks: 7, distinctClicks: 7, links: 1, leads: 0, sales: 0 });
 });
 
 test('two rebuilds at once are refused', async () => {

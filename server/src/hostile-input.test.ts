@@ -18,7 +18,13 @@ import {
 } from './testing/hostile-values.ts';
 import { connectRaw, type RawReply } from './testing/raw-http.ts';
 import { openTestApp, type TestApp, type TestReply, type TestWorkspace } from './testing/test-app.ts';
-import { NEVER_GRANTED, type ValidRequest, validBody, validRequest } from './testing/valid-requests.ts';
+import {
+  keyFor,
+  NEVER_GRANTED,
+  type ValidRequest,
+  validBody,
+  validRequest,
+} from './testing/valid-requests.ts';
 
 const SEED = 20270115;
 const VALIDATION =
@@ -84,6 +90,8 @@ async function attempt(given: Case): Promise<void> {
 function assertExpected(reply: TestReply, { expected, field }: Case, label: string): void {
   if (expected === 'accepted') assert.ok(isAcceptance(reply), label);
   else if (expected !== undefined) assert.equal(reply.status, expected, `${label}, not ${expected}`);
+  // A rule between fields, or about the state that an earlier request has left, may name another one.
+  if (expected === 'accepted' || isRule(reply, 400)) return;
   if (field !== undefined && (reply.status === 400 || reply.status === 422)) {
     const named = VALIDATION.exec(reply.json.error.message)?.[2];
     assert.ok(
@@ -97,7 +105,11 @@ function assertExpected(reply: TestReply, { expected, field }: Case, label: stri
 /** A success, or a refusal by a rule that no schema can say. */
 function isAcceptance(reply: TestReply): boolean {
   if (reply.status < 300 || [403, 404, 409].includes(reply.status)) return true;
-  return reply.status === 422 && reply.json.error.message.startsWith('custom: ');
+  return isRule(reply, 400) || isRule(reply, 422);
+}
+
+function isRule(reply: TestReply, status: number): boolean {
+  return reply.status === status && reply.json.error.message.startsWith('custom: ');
 }
 
 /** Of the nine codes with its own status and an address that explains it; never a fault of ours. */
@@ -116,6 +128,8 @@ function assertSound(reply: TestReply, label: string): void {
 }
 
 interface Target extends Described {
+  readonly own: TestWorkspace;
+  /** The same, with the key that the operation takes. */
   readonly workspace: TestWorkspace;
   readonly request: ValidRequest;
 }
@@ -124,8 +138,9 @@ interface Target extends Described {
 async function forEachOperation(work: (target: Target) => Promise<void>): Promise<void> {
   faults.length = 0;
   for (const each of described) {
-    const workspace = await t.workspace();
-    await work({ ...each, workspace, request: await validRequest(t, workspace, each.operation) });
+    const own = await t.workspace();
+    const workspace = { ...own, key: await keyFor(t, own, each.operation) };
+    await work({ ...each, own, workspace, request: await validRequest(t, own, each.operation) });
   }
   assert.deepEqual(faults, []);
 }
@@ -133,6 +148,7 @@ async function forEachOperation(work: (target: Target) => Promise<void>): Promis
 eachDatabase('hostile input', (databases) => {
   before(async () => {
     t = await openTestApp({ databaseUrl: await databases.place() });
+    t.app.events.pipeline.start();
     described = describeAll(allOperations(t.app.services).filter(({ id }) => !NEVER_GRANTED.has(id)));
     Object.assign(tried, { cases: 0, refused: 0 });
   });
@@ -155,9 +171,14 @@ eachDatabase('hostile input', (databases) => {
   });
 
   test('every query parameter refuses what is beyond its bounds and names itself', async () => {
+    // Several operations may share a parameter: it is read by the same code, and tried at the first of them.
+    const done = new Set<unknown>();
     await forEachOperation(async ({ operation, parameters, workspace, request }) => {
       const mark = request.path.includes('?') ? '&' : '?';
       for (const { name, schema, required } of parameters.filter((parameter) => parameter.in === 'query')) {
+        const definition = operation.query?.shape[name];
+        if (done.has(definition)) continue;
+        done.add(definition);
         const common = { method: operation.method, key: workspace.key, body: request.body };
         for (const { what, value, expected } of hostileQueryValues(schema)) {
           const path = `${request.path}${mark}${name}=${value}`;
@@ -180,11 +201,11 @@ eachDatabase('hostile input', (databases) => {
       'half escapes': '%=%&%zz=%zz',
       'question marks': '???',
     };
-    await forEachOperation(async ({ operation, workspace, request }) => {
+    await forEachOperation(async ({ operation, own, workspace, request }) => {
       const mark = request.path.includes('?') ? '&' : '?';
       for (const [what, query] of Object.entries(queries)) {
         const path = `${request.path}${mark}${query}`;
-        const body = await validBody(t, operation);
+        const body = await validBody(t, operation, own);
         await attempt({
           what,
           method: operation.method,

@@ -96,6 +96,23 @@ describe('more API requests than the cap', () => {
     );
   });
 
+  test('are told to pages of other sites too, where the operation is for them', async () => {
+    const held = await holdPlaces();
+    const ask = (path: string) => fetch(`${origin}${path}`, { method: 'POST', body: '{}' });
+    const paths = ['/api/track/click', '/api/files/some.png', '/api/tags', '/api/nothing'];
+    const replies = await Promise.all(paths.map(ask));
+    assert.deepEqual(
+      replies.map(({ status, headers }) => [status, headers.get('access-control-allow-origin')]),
+      [
+        [429, '*'],
+        [429, '*'],
+        [429, null],
+        [429, null],
+      ],
+    );
+    await release(held);
+  });
+
   test('never are more under way than the cap, and the rest are refused before they cost anything', async (context) => {
     let most = 0;
     const replies = Array.from({ length: 2_000 }, () => {

@@ -13,19 +13,42 @@ const DAY_MS = 24 * HOUR_MS;
 const KEEP_ANSWERS_MS = 2 * DAY_MS;
 const KEEP_OUTBOX_MS = 30 * DAY_MS;
 const CLEANUP_EVERY_MS = 30_000;
-const INDEX_LINKS_EVERY_MS = 5_000;
+const INDEX_EVERY_MS = 5_000;
 
 export function recurringJobs(
   db: Database,
   clock: Clock,
-  { domains, folders, tags, linkSearch, testEnd }: Services,
+  {
+    domains,
+    folders,
+    tags,
+    customers,
+    linkSearch,
+    customerSearch,
+    testEnd,
+    webhooks,
+    webhookLogs,
+    groups,
+    partnerTags,
+    enrolmentChanges,
+    applications,
+  }: Services,
   relay: () => Promise<void>,
 ): Job[] {
   return [
     { name: 'clean-up-domains', everyMs: CLEANUP_EVERY_MS, run: domains.cleanUp },
     { name: 'clean-up-folders', everyMs: CLEANUP_EVERY_MS, run: folders.cleanUp },
     { name: 'clean-up-tags', everyMs: CLEANUP_EVERY_MS, run: tags.cleanUp },
-    { name: 'index-links', everyMs: INDEX_LINKS_EVERY_MS, run: linkSearch.index },
+    { name: 'clean-up-partner-groups', everyMs: CLEANUP_EVERY_MS, run: groups.cleanUp },
+    { name: 'clean-up-partner-tags', everyMs: CLEANUP_EVERY_MS, run: partnerTags.cleanUp },
+    { name: 'follow-partner-links', everyMs: CLEANUP_EVERY_MS, run: enrolmentChanges.followLinks },
+    { name: 'reject-applications', everyMs: MINUTE_MS, run: applications.rejectDue },
+    { name: 'erase-customers', everyMs: CLEANUP_EVERY_MS, run: customers.cleanUp },
+    { name: 'index-links', everyMs: INDEX_EVERY_MS, run: linkSearch.index },
+    { name: 'index-customers', everyMs: INDEX_EVERY_MS, run: customerSearch.index },
+    { name: 'clean-up-webhooks', everyMs: CLEANUP_EVERY_MS, run: webhooks.cleanUp },
+    { name: 'bound-webhook-queues', everyMs: MINUTE_MS, run: webhookLogs.boundBacklogs },
+    { name: 'prune-webhooks', everyMs: HOUR_MS, run: webhookLogs.prune },
     { name: 'end-link-tests', everyMs: MINUTE_MS, run: testEnd.endTests },
     {
       name: 'prune-answers',

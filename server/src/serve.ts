@@ -77,8 +77,6 @@ async function firstWorkspace({ services, config, db }: App): Promise<FirstWorks
 }
 
 function warnOfReserved({ config, log }: App): void {
-  if (config.clickhouseUrl)
-    log.warn({}, 'CLICKHOUSE_URL is set, but this release does not use ClickHouse yet');
   if (config.redisUrl) log.warn({}, 'REDIS_URL is set, but this release keeps limits in memory');
 }
 

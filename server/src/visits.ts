@@ -1,6 +1,5 @@
 // The part of the composition root that serves visits: journal, snapshot, visitor window, redirect. Opened
 // before the port, closed after it, so that every answered visit is in the journal.
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import type { Config } from './config.ts';
 import type { Database } from './db/database.ts';
@@ -24,7 +23,8 @@ import { followChanges } from './links/snapshot-follower.ts';
 import type { VisitDomain } from './links/visit-link.ts';
 import { type ClientClicks, createClientClicks } from './redirect/client-clicks.ts';
 import { COUNTED } from './redirect/counting.ts';
-import { type Caller, createRedirect, OUTCOMES } from './redirect/redirect.ts';
+import { OUTCOMES } from './redirect/outcome.ts';
+import { createRedirect, type Redirect } from './redirect/redirect.ts';
 import { slugServedBy } from './redirect/resolve.ts';
 import { createStoreVisits, leadsToStore, type StoreVisits } from './redirect/store-visits.ts';
 import { createVisitorWindow } from './redirect/window.ts';
@@ -47,7 +47,7 @@ export interface VisitsParts {
 }
 
 export interface Visits {
-  readonly handle: (request: IncomingMessage, response: ServerResponse, caller: Caller) => void;
+  readonly handle: Redirect;
   /** What was visited, for whoever stores events: it reads `journalPath`, is woken by `wake`, and tells `journal` what it has passed. */
   readonly journal: FileJournal;
   readonly journalPath: string;

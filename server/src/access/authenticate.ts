@@ -7,14 +7,15 @@ import type { Clock } from '../kernel/clock.ts';
 import { AppError } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
 import { effectivePermissions } from './rights.ts';
-import type { KeyHolder, TokenStore } from './token.store.ts';
+import type { KeyHolder, Publisher, TokenStore } from './token.store.ts';
 import { hashKey } from './token.ts';
 
 const TOUCH_EVERY_MS = 60_000;
 const FLUSH_AFTER_MS = 1_000;
 
 export interface Authenticator {
-  authenticate(key: string): Promise<Actor>;
+  /** `kind`: which of its keys a workspace is asked for; the one is no good in place of the other. */
+  authenticate(key: string, kind?: 'key' | 'publishable_key'): Promise<Actor>;
   /** Writes the times of last use that are still in memory. */
   flush(): Promise<void>;
 }
@@ -22,6 +23,7 @@ export interface Authenticator {
 export function createAuthenticator(parts: { store: TokenStore; clock: Clock; log: Log }): Authenticator {
   const { store, clock, log } = parts;
   const findHolder = batchPerTurn((hashes: string[]) => store.findHolders(hashes));
+  const findPublisher = batchPerTurn((keys: string[]) => store.findPublishers(keys));
   const touched = createBoundedMap<string, number>(100_000);
   let waiting = new Map<string, number>();
   let timer: NodeJS.Timeout | undefined;
@@ -47,9 +49,16 @@ export function createAuthenticator(parts: { store: TokenStore; clock: Clock; lo
     timer ??= setTimeout(() => void flush(), FLUSH_AFTER_MS).unref();
   }
 
+  async function authenticatePage(key: string): Promise<Actor> {
+    const publisher = await findPublisher(key);
+    if (!publisher) throw new AppError('unauthorized', 'This publishable key is not valid.');
+    return { ...ofWorkspace(publisher), ...NOBODY, tokenId: `publishable ${publisher.workspaceId}` };
+  }
+
   return {
     flush,
-    async authenticate(key) {
+    async authenticate(key, kind = 'key') {
+      if (kind === 'publishable_key') return authenticatePage(key);
       const holder = await findHolder(hashKey(key));
       if (!holder) throw new AppError('unauthorized', 'This API key is not valid.');
       const nowMs = clock.now();
@@ -70,8 +79,21 @@ function toActor(holder: KeyHolder): Actor {
     userId: holder.userId,
     role,
     permissions: effectivePermissions(role, holder.scopes),
-    workspaceId: holder.workspaceId,
-    plan: PLANS.includes(holder.plan as Plan) ? (holder.plan as Plan) : 'free',
-    limits: JSON.parse(holder.limits) as Record<string, number>,
+    ...ofWorkspace(holder),
+  };
+}
+
+/** A page acts for its workspace, and no person is behind it. */
+const NOBODY = { userId: '', role: 'viewer', permissions: new Set<string>() } as const;
+
+function ofWorkspace({
+  workspaceId,
+  plan,
+  limits,
+}: Publisher): Pick<Actor, 'workspaceId' | 'plan' | 'limits'> {
+  return {
+    workspaceId,
+    plan: PLANS.includes(plan as Plan) ? (plan as Plan) : 'free',
+    limits: JSON.parse(limits) as Record<string, number>,
   };
 }

@@ -11,6 +11,8 @@ const READABLE = [
   'tokens',
   'webhooks',
   'groups',
+  'programs',
+  'partners',
   'messages',
   'integrations',
   'oauth_apps',
@@ -20,7 +22,16 @@ const reads = (...resources: string[]) => resources.map((resource): Permission =
 const writes = (...resources: string[]) => resources.map((resource): Permission => `${resource}.write`);
 
 const EVERYBODY = reads(...READABLE);
-const EDITORS = writes('links', 'tags', 'folders', 'groups', 'messages', 'integrations');
+const EDITORS = writes(
+  'links',
+  'tags',
+  'folders',
+  'groups',
+  'programs',
+  'partners',
+  'messages',
+  'integrations',
+);
 const PAYERS = writes('payouts', 'billing');
 
 const ROLE_PERMISSIONS: Record<Role, ReadonlySet<string>> = {
@@ -45,11 +56,24 @@ interface Scope {
   readonly roles: readonly Role[];
 }
 
+/** What the scopes for everything open. */
+const API_RESOURCES = [
+  'links',
+  'tags',
+  'folders',
+  'domains',
+  'workspaces',
+  'groups',
+  'programs',
+  'partners',
+] as const;
+
 const SCOPES: ReadonlyMap<string, Scope> = new Map<string, Scope>([
-  ...['links', 'tags', 'folders', 'domains', 'analytics', 'workspaces', 'webhooks', 'groups'].map(
-    (r): [string, Scope] => [`${r}.read`, { grants: reads(r), roles: ALL }],
-  ),
-  ...['links', 'tags', 'folders', 'groups'].map((r): [string, Scope] => [
+  ...[...API_RESOURCES, 'analytics', 'webhooks'].map((r): [string, Scope] => [
+    `${r}.read`,
+    { grants: reads(r), roles: ALL },
+  ]),
+  ...['links', 'tags', 'folders', 'groups', 'programs', 'partners'].map((r): [string, Scope] => [
     `${r}.write`,
     { grants: [...reads(r), ...writes(r)], roles: EDITING },
   ]),
@@ -57,17 +81,11 @@ const SCOPES: ReadonlyMap<string, Scope> = new Map<string, Scope>([
     `${r}.write`,
     { grants: [...reads(r), ...writes(r)], roles: OWNING },
   ]),
-  [
-    'apis.read',
-    { grants: reads('links', 'tags', 'folders', 'domains', 'workspaces', 'analytics', 'groups'), roles: ALL },
-  ],
+  ['apis.read', { grants: reads(...API_RESOURCES, 'analytics'), roles: ALL }],
   [
     'apis.all',
     {
-      grants: [
-        ...reads('links', 'tags', 'folders', 'domains', 'workspaces', 'analytics', 'groups'),
-        ...writes('links', 'tags', 'folders', 'domains', 'workspaces', 'groups'),
-      ],
+      grants: [...reads(...API_RESOURCES, 'analytics'), ...writes(...API_RESOURCES)],
       roles: EDITING,
     },
   ],

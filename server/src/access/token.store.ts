@@ -33,6 +33,9 @@ export interface KeyHolder {
   limits: string;
 }
 
+/** A workspace that has published a key. */
+export type Publisher = Pick<KeyHolder, 'workspaceId' | 'plan' | 'limits'>;
+
 export function createTokenStore(db: Database) {
   const tokens = () =>
     db.query
@@ -97,6 +100,21 @@ export function createTokenStore(db: Database) {
             plan: row.plan,
             limits: row.limits,
           },
+        ]),
+      );
+    },
+
+    /** Workspaces by the key that their pages show. */
+    async findPublishers(keys: string[]): Promise<Map<string, Publisher>> {
+      const rows = await db.query
+        .selectFrom('workspace')
+        .select(['id', 'publishable_key', 'plan', 'limits'])
+        .where('publishable_key', 'in', keys)
+        .execute();
+      return new Map(
+        rows.map(({ id, publishable_key, plan, limits }) => [
+          publishable_key as string,
+          { workspaceId: id, plan, limits },
         ]),
       );
     },

@@ -41,16 +41,34 @@ export async function extendArchive(
   const { from, upTo } = stretch;
   if (!upTo || (from && comparePositions(upTo, from) <= 0)) return from;
   await mkdir(folder, { recursive: true, mode: 0o700 });
+  // Before the archive reaches past the erasure: the journal would not tell of it again.
+  await blankErased(store, folder);
   const earlier = await findMergeable(folder, from, mergedBelowBytes);
   const start = earlier ? earlier.from : from;
   const path = join(folder, nameOf(start, upTo));
   await store.writeArchive(`${path}${PART}`, stretch, earlier?.path);
-  await sync(`${path}${PART}`);
-  await rename(`${path}${PART}`, path);
-  await sync(folder);
+  await putInPlace(path, folder);
   await store.setArchived(stretch);
   await removeOthers(folder, path, start);
   return upTo;
+}
+
+/** Takes the addresses of erased clicks out of the files that hold them; what failed is done again by the next call. */
+async function blankErased(store: DuckdbStore, folder: string): Promise<void> {
+  const clicks = await store.findErased();
+  if (!clicks) return;
+  for (const { path } of await listArchive(folder)) {
+    if (!(await store.holdsErased(path, clicks))) continue;
+    await store.writeBlanked(path, `${path}${PART}`, clicks);
+    await putInPlace(path, folder);
+  }
+  await store.setErased(clicks);
+}
+
+async function putInPlace(path: string, folder: string): Promise<void> {
+  await sync(`${path}${PART}`);
+  await rename(`${path}${PART}`, path);
+  await sync(folder);
 }
 
 async function findMergeable(

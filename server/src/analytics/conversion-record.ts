@@ -2,6 +2,19 @@
 // carries them in this form; the customer is an id here and nothing else.
 import type { ClickRecord } from './click-record.ts';
 
+export const PAYMENT_PROCESSORS = [
+  'stripe',
+  'shopify',
+  'polar',
+  'paddle',
+  'apple',
+  'revenuecat',
+  'lemonsqueezy',
+  'dub',
+  'custom',
+] as const;
+export type PaymentProcessor = (typeof PAYMENT_PROCESSORS)[number];
+
 export interface LeadRecord {
   readonly id: string;
   readonly timeMs: number;

@@ -9,6 +9,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { clickRecord } from '../testing/click-records.ts';
 import { extendArchive, listArchive } from './archive.ts';
 import { type DuckdbStore, openDuckdb } from './duckdb.ts';
+import { queryContract } from './query.contract.ts';
 import { eventStoreContract } from './store.contract.ts';
 
 const root = await mkdtemp(join(tmpdir(), 'linktrail-duckdb-'));
@@ -24,6 +25,10 @@ describe('the event store on DuckDB', () => {
     const folder = await newFolder();
     return { open: () => openAt(folder) };
   });
+});
+
+describe('queries on DuckDB', () => {
+  queryContract(async () => openAt(await newFolder()));
 });
 
 describe('the archive', () => {
@@ -44,7 +49,8 @@ describe('the archive', () => {
     );
     assert.equal((await readdir(archive)).length, 1);
     await store.close();
-    assert.deepEqual(await countArchived(archive), { clicks: 8, distinctClicks: 8, links: 0 });
+    const { clicks, distinctClicks } = await countArchived(archive);
+    assert.deepEqual([clicks, distinctClicks], [8, 8]);
   });
 
   test('begins a new file when the last one is large enough', async () => {
@@ -66,6 +72,49 @@ describe('the archive', () => {
       ],
     );
     assert.equal((await countArchived(archive)).distinctClicks, 3);
+  });
+
+  test('loses the addresses of erased clicks from every file that has them, and keeps all else', async () => {
+    const folder = await newFolder();
+    const archive = join(folder, 'archive');
+    const store = await openAt(folder);
+    for (let n = 1; n <= 3; n++) {
+      await store.append({ clicks: [clickRecord(2 * n), clickRecord(2 * n + 1)], links: [] }, at(n));
+      await extendArchive(store, archive, 1);
+    }
+    const clickIds = [clickRecord(2).id, clickRecord(5).id];
+    const erasures = [{ workspaceId: 'ws_1', customerId: 'cus_1', clickIds }];
+    await store.append({ clicks: [clickRecord(8)], links: [], erasures }, at(4));
+    await extendArchive(store, archive, 1);
+    assert.equal(await store.findErased(), undefined);
+    await store.close();
+    const copy = await openFrom(archive);
+    for (const n of [2, 3, 4, 5, 6, 7, 8]) {
+      const click = clickRecord(n);
+      const ip = clickIds.includes(click.id) ? '' : click.ip;
+      assert.deepEqual(await copy.findClick(click.id), { ...click, ip });
+    }
+    assert.equal((await copy.count()).clicks, 7);
+    await copy.close();
+  });
+
+  test('is not extended past an erasure that could not be carried out, and does it the next time', async () => {
+    const folder = await newFolder();
+    const archive = join(folder, 'archive');
+    const store = await openAt(folder);
+    await store.append({ clicks: [clickRecord(1)], links: [] }, at(1));
+    await extendArchive(store, archive, 1);
+    const erasures = [{ workspaceId: 'ws_1', customerId: 'cus_1', clickIds: [clickRecord(1).id] }];
+    await store.append({ clicks: [], links: [], erasures }, at(2));
+    const failing = { ...store, writeBlanked: () => Promise.reject(new Error('disk full')) };
+    await assert.rejects(extendArchive(failing, archive, 1), /disk full/);
+    assert.deepEqual(store.unarchived().from, at(1));
+    await extendArchive(store, archive, 1);
+    assert.deepEqual(store.unarchived().from, at(2));
+    await store.close();
+    const copy = await openFrom(archive);
+    assert.equal((await copy.findClick(clickRecord(1).id))?.ip, '');
+    await copy.close();
   });
 
   test('a click comes back from it as it was', async () => {

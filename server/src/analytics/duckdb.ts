@@ -1,18 +1,19 @@
-// The event store on DuckDB, the only user of its driver. Rows go in as one text per batch that the engine takes
-// apart itself, which costs a tenth of handing over each value. One connection writes, one reads; no query can
-// reach the network.
-import { type DuckDBConnection, DuckDBInstance, type DuckDBValue } from '@duckdb/node-api';
-import { clickTime } from '../events/click-id.ts';
+// The event store on DuckDB. One connection writes, batch after batch; others read. A batch, the changes that come
+// with it and the position after it are one transaction.
 import { comparePositions, formatPosition, type Position, parsePosition } from '../events/journal.ts';
-import { CLICK_COLUMNS, type ClickRecord, joinClick } from './click-record.ts';
-import type { LinkRow } from './link-row.ts';
+import { createBatchFollower } from './batch-follower.ts';
+import { createClickPages } from './click-pages.ts';
+import type { ClickRecord } from './click-record.ts';
+import { DUCKDB } from './dialect.ts';
+import { type Connection, type DuckdbEngine, type DuckdbOptions, openEngine } from './duckdb-engine.ts';
+import { columnNames, createTables, insertBatch, timeRange } from './duckdb-rows.ts';
+import { createEngineReader } from './engine-reader.ts';
+import { toRecord } from './event-columns.ts';
+import { wholeListStatement } from './list-sql.ts';
+import { createReadPool } from './read-pool.ts';
 import type { EventBatch, EventCounts, EventStore } from './store.ts';
 
-export interface DuckdbOptions {
-  readonly path: string;
-  readonly threads: number;
-  readonly memoryMb: number;
-}
+export type { DuckdbOptions } from './duckdb-engine.ts';
 
 export interface DuckdbStore extends EventStore {
   /** What is stored at the moment and not in archive files. */
@@ -23,8 +24,23 @@ export interface DuckdbStore extends EventStore {
   setArchived(stretch: Stretch): Promise<void>;
   /** Takes in an archive file that follows what is there. */
   readArchive(file: string, upTo: Position): Promise<void>;
-  /** Replaces the rows of links; for a rebuild, which has them from SQL. */
-  putLinks(links: readonly LinkRow[]): Promise<void>;
+  /** Takes in what SQL has, for a rebuild. */
+  put(rows: Omit<EventBatch, 'clicks' | 'erasures'>): Promise<void>;
+  /** Links that events name and nobody knows are gone; for a rebuild, after all links were put. */
+  forgetUnknownLinks(): Promise<void>;
+  /** Clicks whose address has to be blanked in archive files; undefined when there are none. */
+  findErased(): Promise<ErasedClicks | undefined>;
+  /** Whether a file has an address of one of them. */
+  holdsErased(file: string, clicks: ErasedClicks): Promise<boolean>;
+  /** Copies an archive file without those addresses. */
+  writeBlanked(from: string, to: string, clicks: ErasedClicks): Promise<void>;
+  /** All archive files are without them. */
+  setErased(clicks: ErasedClicks): Promise<void>;
+}
+
+export interface ErasedClicks {
+  readonly ids: readonly string[];
+  readonly lastBatch: number;
 }
 
 /** A part of the journal, with the batches that came from it. */
@@ -42,52 +58,31 @@ type State = {
   archivedBatch: number;
 };
 
-const UNIT = '\u001f';
-const ROW = '\u001e';
-const LIST = '\u001d';
-const HAS_SEPARATOR = new RegExp(`[${UNIT}${ROW}${LIST}]`);
-const SEPARATORS = new RegExp(HAS_SEPARATOR, 'g');
-/** Ids carry the time they were made at, which a clock set back can put after the click's own. */
-const CLICK_TIME_SLACK_MS = 3_600_000;
+/** One writer numbers the batches, and each becomes visible as a whole. */
+const END = 'select (select id from store) as store, batch from state';
+/** Statements of readers at once: each holds one of the few threads that Node does its file work with. */
+const READERS = 2;
+const MAX_WAITING = 64;
+const QUERY_LIMIT_MS = 30_000;
+/** Files of all events are written one at a time. */
+const EXPORT_LIMITS = { maxWaiting: 8, limitMs: 1_800_000 };
 
-const CLICK_NAMES = CLICK_COLUMNS.map(({ name }) => quoted(name)).join(', ');
-const EMPTY = { VARCHAR: "''", BIGINT: '0', BOOLEAN: 'false' };
-const SCHEMA = [
-  'create table if not exists click (batch BIGINT not null)',
-  // Also brings a file of an earlier release up to date.
-  ...CLICK_COLUMNS.map(
-    ({ name, type }) =>
-      `alter table click add column if not exists ${quoted(name)} ${type} default ${EMPTY[type]}`,
-  ),
-  `create table if not exists link (id VARCHAR not null, workspace_id VARCHAR not null, domain VARCHAR not null,
-    key VARCHAR not null, folder_id VARCHAR not null, tenant_id VARCHAR not null, partner_id VARCHAR not null,
-    program_id VARCHAR not null, tag_ids VARCHAR[] not null, root BOOLEAN not null, deleted BOOLEAN not null,
-    change_id BIGINT not null)`,
-  'create table if not exists state (position VARCHAR, archived VARCHAR, batch BIGINT not null, archived_batch BIGINT not null)',
-  'insert into state select null, null, 0, 0 where not exists (select 1 from state)',
-];
+export interface DuckdbStoreOptions extends DuckdbOptions {
+  /** How long answering a question may take. */
+  readonly queryLimitMs?: number;
+}
 
-/** The lines of the first parameter, each as a list of texts `f`. */
-const LINES = `(select string_split(line, '${UNIT}') as f from (select unnest(string_split($1, '${ROW}')) as line))`;
-const cast = (index: number, type: string) =>
-  type === 'VARCHAR' ? `f[${index}]` : `cast(f[${index}] as ${type})`;
-const INSERT_CLICKS = `insert into click (${CLICK_NAMES}, batch) select ${CLICK_COLUMNS.map(({ type }, i) => cast(i + 1, type)).join(', ')}, $2 from ${LINES}`;
-const LINK_FIELDS = `f[1], f[2], f[3], f[4], f[5], f[6], f[7], f[8],
-  case when f[9] = '' then [] else string_split(f[9], '${LIST}') end, f[10] = 'true', f[11] = 'true', cast(f[12] as BIGINT)`;
-
-export async function openDuckdb({ path, threads, memoryMb }: DuckdbOptions): Promise<DuckdbStore> {
-  const instance = await DuckDBInstance.create(path, {
-    threads: String(threads),
-    memory_limit: `${memoryMb}MB`,
-    // A checkpoint writes the last group of rows anew: the default, every 40,000 clicks, halves the speed.
-    checkpoint_threshold: '64MB',
-    autoinstall_known_extensions: 'false',
-    autoload_known_extensions: 'false',
-  });
-  const { writer, reader, state } = await prepare(instance).catch((error: unknown) => {
-    instance.closeSync();
+export async function openDuckdb({
+  queryLimitMs = QUERY_LIMIT_MS,
+  ...options
+}: DuckdbStoreOptions): Promise<DuckdbStore> {
+  const engine = await openEngine(options);
+  const { writer, finder, exporter, readers, state } = await prepare(engine).catch((error: unknown) => {
+    engine.close();
     throw error;
   });
+  const pool = createReadPool({ connections: readers, maxWaiting: MAX_WAITING, limitMs: queryLimitMs });
+  const exports = createReadPool({ connections: [exporter], ...EXPORT_LIMITS });
   const inTurn = createTurns();
   const inReadTurn = createTurns();
   let closed = false;
@@ -108,55 +103,81 @@ export async function openDuckdb({ path, threads, memoryMb }: DuckdbOptions): Pr
     });
 
   return {
+    ...createEngineReader(pool.run, DUCKDB),
+    ...createClickPages(pool.run, DUCKDB),
+    ...createBatchFollower({ run: pool.run, dialect: DUCKDB, endSql: END }),
+    async writeParquet(query, path, signal) {
+      const { sql, texts } = wholeListStatement(query, DUCKDB);
+      await exports.run({ sql: `copy (${sql}) to ${text(path)} (format parquet)`, texts }, signal);
+    },
+    ...createArchiveWork({ writer, inTurn, write, state }),
     committed: async () => state.position,
     async append(batch, upTo) {
       if (state.position && comparePositions(upTo, state.position) <= 0) return;
       const number = state.batch + 1;
       await write({ position: upTo, batch: number }, () => insertBatch(writer, batch, number));
     },
-    findClick: (id) => inReadTurn(() => findClick(reader, id)),
-    count: () => inReadTurn(() => count(reader)),
-    unarchived: () => ({
+    findClick: (id) => inReadTurn(() => findClick(finder, id)),
+    count: () => inReadTurn(() => count(finder)),
+    put: (rows) => write({}, () => insertBatch(writer, { ...rows, clicks: [] }, state.batch)),
+    forgetUnknownLinks: () => write({}, () => forgetUnknownLinks(writer)),
+    async close() {
+      if (closed) return;
+      closed = true;
+      await Promise.all([pool.close(), exports.close()]);
+      await inReadTurn(() => inTurn(async () => engine.close()));
+    },
+  };
+}
+
+interface ArchiveParts {
+  readonly writer: Connection;
+  readonly inTurn: Turns;
+  readonly write: (change: Partial<State>, work: () => Promise<void>) => Promise<void>;
+  readonly state: State;
+}
+
+/** What the archive's files need of the engine, which alone reads and writes them. */
+function createArchiveWork({ writer, inTurn, write, state }: ArchiveParts) {
+  return {
+    unarchived: (): Stretch => ({
       from: state.archived,
       upTo: state.position,
       afterBatch: state.archivedBatch,
       lastBatch: state.batch,
     }),
-    writeArchive: (file, stretch, earlier) => inTurn(() => writeArchive(writer, file, stretch, earlier)),
-    setArchived: ({ upTo, lastBatch }) => write({ archived: upTo, archivedBatch: lastBatch }, async () => {}),
-    async readArchive(file, upTo) {
+    writeArchive: (file: string, stretch: Stretch, earlier: string | undefined) =>
+      inTurn(() => writeArchive(writer, file, stretch, earlier)),
+    setArchived: ({ upTo, lastBatch }: Stretch) =>
+      write({ archived: upTo, archivedBatch: lastBatch }, async () => {}),
+    async readArchive(file: string, upTo: Position) {
       const number = state.batch + 1;
       const change = { position: upTo, archived: upTo, batch: number, archivedBatch: number };
-      await write(change, async () => {
-        await writer.run(
-          `insert into click by name select *, ${number} as batch from read_parquet(${text(file)})`,
-        );
-      });
-    },
-    putLinks: (links) => write({}, () => putLinks(writer, links)),
-    async close() {
-      if (closed) return;
-      closed = true;
-      // Closing under a running statement would end the process.
-      await inReadTurn(() =>
-        inTurn(async () => {
-          reader.closeSync();
-          writer.closeSync();
-          instance.closeSync();
-        }),
+      await write(change, () =>
+        writer.run(`insert into click by name select *, ${number} as batch from read_parquet(${text(file)})`),
       );
     },
+    findErased: () => inTurn(() => findErased(writer)),
+    holdsErased: (file: string, clicks: ErasedClicks) => inTurn(() => holdsErased(writer, file, clicks)),
+    writeBlanked: (from: string, to: string, clicks: ErasedClicks) =>
+      inTurn(() => writeBlanked(writer, from, to, clicks)),
+    setErased: ({ lastBatch }: ErasedClicks) =>
+      write({}, () => writer.run('delete from erased_click where batch <= $1', [BigInt(lastBatch)])),
   };
 }
 
-async function prepare(instance: DuckDBInstance) {
-  const writer = await instance.connect();
-  for (const statement of SCHEMA) await writer.run(statement);
-  return { writer, reader: await instance.connect(), state: await readState(writer) };
+async function prepare(engine: DuckdbEngine) {
+  const writer = await engine.connect();
+  await createTables(writer);
+  const finder = await engine.connect();
+  const exporter = await engine.connect();
+  const readers: Connection[] = [];
+  while (readers.length < READERS) readers.push(await engine.connect());
+  return { writer, finder, exporter, readers, state: await readState(writer) };
 }
 
-async function readState(connection: DuckDBConnection): Promise<State> {
-  const [row] = await rowsAsObjects(connection, 'select * from state');
+async function readState(connection: Connection): Promise<State> {
+  const [row] = await connection.rows('select * from state');
   const position = (value: unknown) => (typeof value === 'string' ? parsePosition(value) : undefined);
   return {
     position: position(row?.position),
@@ -166,7 +187,7 @@ async function readState(connection: DuckDBConnection): Promise<State> {
   };
 }
 
-async function storeState(connection: DuckDBConnection, state: State): Promise<void> {
+async function storeState(connection: Connection, state: State): Promise<void> {
   await connection.run('update state set position = $1, archived = $2, batch = $3, archived_batch = $4', [
     state.position ? formatPosition(state.position) : null,
     state.archived ? formatPosition(state.archived) : null,
@@ -175,73 +196,39 @@ async function storeState(connection: DuckDBConnection, state: State): Promise<v
   ]);
 }
 
-async function insertBatch(connection: DuckDBConnection, batch: EventBatch, number: number): Promise<void> {
-  if (batch.clicks.length > 0)
-    await connection.run(INSERT_CLICKS, [clickLines(batch.clicks), BigInt(number)]);
-  await putLinks(connection, batch.links);
-}
-
-async function putLinks(connection: DuckDBConnection, links: readonly LinkRow[]): Promise<void> {
-  if (links.length === 0) return;
-  const lines = [links.map(linkLine).join(ROW)];
-  await connection.run(
-    `delete from link using ${LINES} as incoming where link.id = f[1] and link.change_id <= cast(f[12] as BIGINT)`,
-    lines,
+async function findClick(connection: Connection, id: string): Promise<ClickRecord | undefined> {
+  const [row] = await connection.rows(
+    `select ${columnNames('clicks')} from click where id = $1${timeRange([id])} limit 1`,
+    [id],
   );
-  await connection.run(
-    `insert into link select ${LINK_FIELDS} from ${LINES} where f[1] not in (select id from link)`,
-    lines,
-  );
+  return row && toRecord('clicks', row);
 }
 
-function clickLines(clicks: readonly ClickRecord[]): string {
-  return clicks.map((click) => joinClick(click, UNIT, plain)).join(ROW);
-}
-
-function linkLine(link: LinkRow): string {
-  const { id, workspaceId, domain, key, folderId, tenantId, partnerId, programId } = link;
-  const texts = [id, workspaceId, domain, key, folderId, tenantId, partnerId, programId].map(plain);
-  const { root, deleted, changeId } = link;
-  return [...texts, link.tagIds.map(plain).join(LIST), root, deleted, changeId].join(UNIT);
-}
-
-/** The three separators are control characters that no address, header or key may hold; here they are spaces. */
-function plain(text: string): string {
-  return text !== '' && HAS_SEPARATOR.test(text) ? text.replace(SEPARATORS, ' ') : text;
-}
-
-async function findClick(connection: DuckDBConnection, id: string): Promise<ClickRecord | undefined> {
-  const timeMs = clickTime(id);
-  const range = timeMs === undefined ? '' : ' and time_ms between $2 and $3';
-  const bounds =
-    timeMs === undefined ? [] : [BigInt(timeMs - CLICK_TIME_SLACK_MS), BigInt(timeMs + CLICK_TIME_SLACK_MS)];
-  const [row] = await rowsAsObjects(
-    connection,
-    `select ${CLICK_NAMES} from click where id = $1${range} limit 1`,
-    [id, ...bounds],
-  );
-  return row && toClick(row);
-}
-
-function toClick(row: Record<string, unknown>): ClickRecord {
-  const fields = CLICK_COLUMNS.map(({ name, field, type }) => [
-    field,
-    type === 'BIGINT' ? Number(row[name]) : row[name],
-  ]);
-  return Object.fromEntries(fields) as ClickRecord;
-}
-
-async function count(connection: DuckDBConnection): Promise<EventCounts> {
-  const [row] = await rowsAsObjects(
-    connection,
+async function count(connection: Connection): Promise<EventCounts> {
+  const [row] = await connection.rows(
     `select (select count(*) from click) as clicks, (select count(distinct id) from click) as ids,
-      (select count(*) from link where not deleted) as links`,
+      (select count(*) from link where not deleted) as links, (select count(*) from lead) as leads,
+      (select count(*) from sale) as sales`,
   );
-  return { clicks: Number(row?.clicks), distinctClicks: Number(row?.ids), links: Number(row?.links) };
+  return {
+    clicks: Number(row?.clicks),
+    distinctClicks: Number(row?.ids),
+    links: Number(row?.links),
+    leads: Number(row?.leads),
+    sales: Number(row?.sales),
+  };
+}
+
+function forgetUnknownLinks(connection: Connection): Promise<void> {
+  const events = ['click', 'lead', 'sale'].map((table) => `select link_id, workspace_id from ${table}`);
+  return connection.run(
+    `insert into link select link_id, any_value(workspace_id), '', '', '', '', '', '', [], false, true, 0
+      from (${events.join(' union all ')}) where link_id not in (select id from link) group by link_id`,
+  );
 }
 
 async function writeArchive(
-  connection: DuckDBConnection,
+  connection: Connection,
   file: string,
   { afterBatch, lastBatch }: Stretch,
   earlier: string | undefined,
@@ -249,32 +236,45 @@ async function writeArchive(
   const before =
     earlier === undefined ? '' : `select * from read_parquet(${text(earlier)}) union all by name `;
   await connection.run(
-    `copy (${before}select ${CLICK_NAMES} from click where batch > ${afterBatch} and batch <= ${lastBatch})
+    `copy (${before}select ${columnNames('clicks')} from click where batch > ${afterBatch} and batch <= ${lastBatch})
       to ${text(file)} (format parquet, compression zstd)`,
   );
 }
 
-async function rowsAsObjects(
-  connection: DuckDBConnection,
-  sql: string,
-  values?: DuckDBValue[],
-): Promise<Record<string, unknown>[]> {
-  const found = await connection.runAndReadAll(sql, values);
-  return found.getRowObjects();
+async function findErased(connection: Connection): Promise<ErasedClicks | undefined> {
+  const rows = await connection.rows('select id, batch from erased_click');
+  if (rows.length === 0) return undefined;
+  const lastBatch = rows.reduce((last, { batch }) => Math.max(last, Number(batch)), 0);
+  return { ids: [...new Set(rows.map(({ id }) => String(id)))], lastBatch };
 }
 
+const among = ({ lastBatch }: ErasedClicks) =>
+  `id in (select id from erased_click where batch <= ${lastBatch})`;
+
+async function holdsErased(connection: Connection, file: string, clicks: ErasedClicks): Promise<boolean> {
+  const rows = await connection.rows(
+    `select 1 from read_parquet(${text(file)}) where ${among(clicks)}${timeRange(clicks.ids)} and ip <> '' limit 1`,
+  );
+  return rows.length > 0;
+}
+
+function writeBlanked(connection: Connection, from: string, to: string, clicks: ErasedClicks): Promise<void> {
+  return connection.run(
+    `copy (select * replace (case when ${among(clicks)} then '' else ip end as ip) from read_parquet(${text(from)}))
+      to ${text(to)} (format parquet, compression zstd)`,
+  );
+}
+
+type Turns = <T>(work: () => Promise<T>) => Promise<T>;
+
 /** One piece of work after the other: a connection can hold one transaction. */
-function createTurns() {
+function createTurns(): Turns {
   let last: Promise<unknown> = Promise.resolve();
   return <T>(work: () => Promise<T>): Promise<T> => {
     const turn = last.then(work);
     last = turn.catch(() => {});
     return turn;
   };
-}
-
-function quoted(name: string): string {
-  return `"${name}"`;
 }
 
 function text(value: string): string {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { linkRow } from '../testing/click-records.ts';
-import { latestLinks, readLinkChange } from './link-row.ts';
+import { latestRows, readLinkChanges } from './link-row.ts';
 
 const change = (type: string, payload: unknown) => ({
   outboxId: 7,
@@ -22,7 +22,7 @@ test('a change of a link becomes its row', () => {
     tags: [{ id: 't', name: 'T' }],
     more: 1,
   };
-  assert.deepEqual(readLinkChange(change('link.updated', payload)), {
+  assert.deepEqual(readLinkChanges(change('link.updated', payload))[0], {
     id: 'a',
     workspaceId: 'ws_1',
     domain: 'd.example',
@@ -36,7 +36,7 @@ test('a change of a link becomes its row', () => {
     deleted: false,
     changeId: 7,
   });
-  assert.equal(readLinkChange(change('link.deleted', { id: 'a', domain: 'd', key: 'k' }))?.deleted, true);
+  assert.equal(readLinkChanges(change('link.deleted', { id: 'a', domain: 'd', key: 'k' }))[0]?.deleted, true);
 });
 
 test('other changes and what cannot be read are no rows', () => {
@@ -46,7 +46,7 @@ test('other changes and what cannot be read are no rows', () => {
     ['link.created', { id: 1 }],
     ['link.created', null],
   ] as const) {
-    assert.equal(readLinkChange(change(type, payload)), undefined);
+    assert.deepEqual(readLinkChanges(change(type, payload)), []);
   }
 });
 
@@ -58,7 +58,7 @@ test('of several changes of a link the latest counts', () => {
     linkRow('a', { changeId: 4 }),
   ];
   assert.deepEqual(
-    latestLinks(rows).map(({ id, changeId }) => [id, changeId]),
+    latestRows(rows, ({ id }) => id).map(({ id, changeId }) => [id, changeId]),
     [
       ['a', 5],
       ['b', 3],

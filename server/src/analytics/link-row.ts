@@ -2,6 +2,7 @@
 // What belongs to its partner is not here: a partner has a row of its own.
 import type { Change } from '../events/event.ts';
 import { ROOT_KEY } from '../links/link.ts';
+import { readPayload } from './payload.ts';
 
 export interface LinkRow {
   readonly id: string;
@@ -34,11 +35,22 @@ interface LinkPayload {
   readonly tags?: readonly { readonly id: string }[] | null;
 }
 
-/** Undefined when the change is not one of a link, or cannot be read. */
-export function readLinkChange({ type, payload: text, workspaceId, outboxId }: Change): LinkRow | undefined {
-  if (!LINK_CHANGES.has(type)) return undefined;
-  const link = parse(text);
-  if (!link) return undefined;
+/** The links that the change is about; none when it cannot be read. */
+export function readLinkChanges(change: Change): LinkRow[] {
+  if (change.type === 'links.imported') {
+    const imported = readPayload<{ links?: readonly LinkPayload[] }>(change.payload, [])?.links ?? [];
+    return imported.filter(isNamed).map((link) => toRow(link, change));
+  }
+  if (!LINK_CHANGES.has(change.type)) return [];
+  const link = readPayload<LinkPayload>(change.payload, ['id', 'domain', 'key']);
+  return link ? [toRow(link, change)] : [];
+}
+
+function isNamed({ id, domain, key }: LinkPayload): boolean {
+  return [id, domain, key].every((text) => typeof text === 'string');
+}
+
+function toRow(link: LinkPayload, { type, workspaceId, outboxId }: Change): LinkRow {
   return {
     id: link.id,
     workspaceId,
@@ -55,23 +67,16 @@ export function readLinkChange({ type, payload: text, workspaceId, outboxId }: C
   };
 }
 
-/** The payload is our own: only what would spoil a whole batch is checked. */
-function parse(text: string): LinkPayload | undefined {
-  try {
-    const value = JSON.parse(text) as LinkPayload | null;
-    const texts = [value?.id, value?.domain, value?.key];
-    return value && texts.every((field) => typeof field === 'string') ? value : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/** The latest state of each link. */
-export function latestLinks(rows: readonly LinkRow[]): LinkRow[] {
-  const latest = new Map<string, LinkRow>();
+/** The latest state of each link, or of whatever else `idOf` tells apart. */
+export function latestRows<T extends { readonly changeId: number }>(
+  rows: readonly T[],
+  idOf: (row: T) => string,
+): T[] {
+  const latest = new Map<string, T>();
   for (const row of rows) {
-    const known = latest.get(row.id);
-    if (!known || known.changeId <= row.changeId) latest.set(row.id, row);
+    const id = idOf(row);
+    const known = latest.get(id);
+    if (!known || known.changeId <= row.changeId) latest.set(id, row);
   }
   return [...latest.values()];
 }

@@ -6,6 +6,7 @@ import { eventCommands } from './event-commands.ts';
 import { keyCommands } from './key-commands.ts';
 import type { StoreReport } from './store-report.ts';
 import { readVersion } from './version.ts';
+import { webhookCommands } from './webhook-commands.ts';
 import { workspaceCommands } from './workspace-commands.ts';
 
 export interface ServerStatus {
@@ -38,6 +39,7 @@ export const statusCommand: Command = command({
 export const COMMANDS: readonly Command[] = [
   ...workspaceCommands,
   ...keyCommands,
+  ...webhookCommands,
   ...dumpCommands,
   ...eventCommands,
   statusCommand,

@@ -8,7 +8,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { sql } from 'kysely';
 import { openDatabase } from '../db/database.ts';
 import { silentLog } from '../kernel/log.ts';
-import { makePlace, type Place, runCli, startServer } from '../testing/processes.ts';
+import { freePort, makePlace, type Place, runCli, startServer } from '../testing/processes.ts';
 import type { Check } from './check.ts';
 
 async function examine(place: Place, env: Record<string, string> = {}) {
@@ -187,12 +187,3 @@ describe('the doctor', () => {
     assert.match(stdout, /\d+ ok, \d+ to look at, 1 failed\n$/);
   });
 });
-
-async function freePort(): Promise<string> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return String(port);
-}

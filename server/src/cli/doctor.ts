@@ -19,6 +19,7 @@ const EARLIEST_MS = Date.UTC(2026, 0, 1);
 const MAX_STEP_MS = 1_000;
 const MAX_SKEW_MS = 2_000;
 const MAX_ROW_AHEAD_MS = 60_000;
+const CLICKHOUSE_WAIT_MS = 10_000;
 
 export async function examine(clock: Clock = systemClock): Promise<Check[]> {
   const start = { wallMs: clock.now(), steadyMs: performance.now() };
@@ -34,6 +35,7 @@ export async function examine(clock: Clock = systemClock): Promise<Check[]> {
     await checkDisk(value.dataDir),
     server.check,
     ...store.checks,
+    ...(await checkClickhouse(value)),
     await checkCertificate(value),
     await checkPort(value, server.status),
     checkDescriptors(value.maxConnections, server.status?.pid),
@@ -67,8 +69,6 @@ function checkConfiguration(config: Config): Check[] {
       `Set it to the address people use; links made outside a request point to ${config.publicUrl} until then.`,
     );
   }
-  if (config.clickhouseUrl)
-    warn('CLICKHOUSE_URL is set, but this release does not use ClickHouse yet.', 'Remove it.');
   if (config.redisUrl) warn('REDIS_URL is set, but this release keeps limits in memory.', 'Remove it.');
   return warnings.length > 0 ? warnings : [{ name, state: 'ok', text: `valid; settings given: ${set.size}` }];
 }
@@ -114,6 +114,20 @@ async function examineStore(
     return {
       checks: [{ name, state: 'fail', text: `cannot be opened: ${describeFailure(error).message}`, advice }],
     };
+  }
+}
+
+async function checkClickhouse({ clickhouseUrl }: Config): Promise<Check[]> {
+  if (!clickhouseUrl) return [];
+  const name = 'events';
+  try {
+    const { pingClickhouse } = await import('../analytics/clickhouse-engine.ts');
+    await pingClickhouse(clickhouseUrl, CLICKHOUSE_WAIT_MS);
+    return [{ name, state: 'ok', text: 'ClickHouse answers' }];
+  } catch (error) {
+    const advice =
+      'Check that CLICKHOUSE_URL is right and that ClickHouse runs and lets this machine in. Visits go on meanwhile; the journal keeps them.';
+    return [{ name, state: 'fail', text: describeFailure(error).message, advice }];
   }
 }
 

@@ -68,7 +68,7 @@ export const dumpCommands: readonly Command[] = [
   }),
   command({
     path: ['import', 'dub'],
-    summary: 'Bring in tags, folders, domains and links from a service with the same API',
+    summary: 'Bring in tags, folders, domains, links and customers from a service with the same API',
     options: {
       workspace: {
         ...workspaceArg,

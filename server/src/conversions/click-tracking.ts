@@ -59,7 +59,10 @@ export function createClickTracking(parts: ClickTrackingParts) {
     return link;
   }
 
-  async function mayReport({ workspaceId }: VisitLink, { header }: Reporter): Promise<boolean> {
+  async function mayReport(
+    { workspaceId }: Pick<VisitLink, 'workspaceId'>,
+    { header }: Pick<Reporter, 'header'>,
+  ): Promise<boolean> {
     const allowed = await findAllowedHostnames(workspaceId);
     if (!allowed) throw unknownLink();
     return isAllowedHost(allowed, pageHost(header));
@@ -75,6 +78,11 @@ export function createClickTracking(parts: ClickTrackingParts) {
   }
 
   return {
+    /** Refuses pages of sites that are not on the list of the workspace. */
+    async assertSite(workspaceId: string, page: Pick<Reporter, 'header'>): Promise<void> {
+      if (!(await mayReport({ workspaceId }, page))) throw refusedSite();
+    },
+
     /** A page noticed that a link brought its visitor. */
     async click(
       request: Reported & { key: string; url?: string | undefined },
@@ -83,9 +91,7 @@ export function createClickTracking(parts: ClickTrackingParts) {
       const link = await getLink(request.domain, request.key);
       const earlier = clicks.findRepeat(link, reporter);
       if (earlier !== undefined) return { clickId: earlier };
-      if (!(await mayReport(link, reporter))) {
-        throw new AppError('forbidden', 'This site is not among the allowed hostnames of the workspace.');
-      }
+      if (!(await mayReport(link, reporter))) throw refusedSite();
       const url = pageUrl(request.url)?.href ?? link.url;
       const referer = request.referrer ?? '';
       const { clickId } = await clicks.record(link, reporter, { url, referer, trigger: 'link' });
@@ -126,6 +132,10 @@ export function createClickTracking(parts: ClickTrackingParts) {
 }
 
 export type ClickTracking = ReturnType<typeof createClickTracking>;
+
+function refusedSite(): AppError {
+  return new AppError('forbidden', 'This site is not among the allowed hostnames of the workspace.');
+}
 
 function unknownLink(): AppError {
   return new AppError('not_found', 'There is no such link.');

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Click } from '../events/event.ts';
 import { eachDatabase, onPostgres } from '../testing/databases.ts';
-import { openTestApp, type TestApp, type TestReply, type TestWorkspace } from '../testing/test-app.ts';
+import { assertRefused, openTestApp, type TestApp, type TestWorkspace } from '../testing/test-app.ts';
 import { BROWSER, recordedClicks, visit } from '../testing/visitors.ts';
 
 const GO = 'go.acme.example';
@@ -57,11 +57,6 @@ function callers(t: TestApp, port: number, workspace: TestWorkspace) {
 type Tracked = Awaited<ReturnType<typeof openTracked>>;
 
 const from = (page: string) => ({ headers: { referer: page } });
-
-function assertRefused(reply: TestReply, status: number, text: RegExp): void {
-  assert.equal(reply.status, status, reply.text);
-  assert.match(reply.json.error.message, text);
-}
 
 eachDatabase('Reported clicks', (databases) => {
   // A suite of its own: its application has to be closed before its tables are dropped around it.

@@ -2,7 +2,15 @@
 // that deletes it, the rest by a job. Steps can be repeated, so that a job that died is simply run again.
 import type { Database } from './database.ts';
 
-export type CleanupKind = 'domain' | 'folder' | 'tag';
+export type CleanupKind =
+  | 'domain'
+  | 'folder'
+  | 'tag'
+  | 'customer'
+  | 'webhook'
+  | 'partner-group'
+  | 'partner-tag'
+  | 'partner-links';
 
 /** Removes at most `limit` rows of what the target left behind; returns how many. */
 export type CleanupStep = (workspaceId: string, target: string, limit: number) => Promise<number>;

@@ -1,9 +1,11 @@
 // Stored answers for Idempotency-Key. The row goes into the transaction of the work itself: a concurrent
 // repeat waits for it in the database, a crash takes both with it.
+import { sql } from 'kysely';
 import type { Answer, AnswerStore, Slot, StoredAnswer } from '../kernel/answer.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { AppError } from '../kernel/errors.ts';
 import { type Database, StoreBusyError } from './database.ts';
+import { contains } from './like.ts';
 
 export function createAnswerStore({ db, clock }: { db: Database; clock: Clock }): AnswerStore {
   async function find(scope: string, key: string): Promise<StoredAnswer | undefined> {
@@ -87,5 +89,39 @@ export async function pruneAnswers(db: Database, beforeMs: number, batch = 1_000
     });
     total += deleted;
     if (deleted < batch) return total;
+  }
+}
+
+const ANSWERS_PER_STEP = 1_000;
+
+/** Forgets the answers of a scope that hold all texts of one of these lists: their repeats are still refused. */
+export async function eraseAnswers(
+  db: Database,
+  scope: string,
+  lists: readonly (readonly string[])[],
+): Promise<void> {
+  let after = '';
+  for (let last: string | undefined = ''; last !== undefined; ) {
+    last = await db.write(async (trx) => {
+      const rest = () => trx.selectFrom('idempotency').select('key').where('scope', '=', scope);
+      const end = await rest()
+        .where('key', '>', after)
+        .orderBy('key')
+        .offset(ANSWERS_PER_STEP - 1)
+        .limit(1)
+        .executeTakeFirst();
+      let update = trx
+        .updateTable('idempotency')
+        .set({ body: null })
+        .where('scope', '=', scope)
+        .where('key', '>', after)
+        .where(({ or, and }) =>
+          or(lists.map((texts) => and(texts.map((text) => contains(sql.ref('body'), text))))),
+        );
+      if (end) update = update.where('key', '<=', end.key);
+      await update.execute();
+      return end?.key;
+    });
+    after = last ?? after;
   }
 }

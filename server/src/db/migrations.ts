@@ -6,6 +6,9 @@ import { importProgress } from './migrations/0003-import-progress.ts';
 import { sinks } from './migrations/0004-sinks.ts';
 import { domainRenames } from './migrations/0005-domain-renames.ts';
 import { conversions } from './migrations/0006-conversions.ts';
+import { webhooks } from './migrations/0007-webhooks.ts';
+import { partners } from './migrations/0008-partners.ts';
+import { payments } from './migrations/0009-payments.ts';
 
 export const migrations: readonly Migration[] = [
   ground,
@@ -14,4 +17,7 @@ export const migrations: readonly Migration[] = [
   sinks,
   domainRenames,
   conversions,
+  webhooks,
+  partners,
+  payments,
 ];

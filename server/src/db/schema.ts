@@ -1,8 +1,10 @@
 // The tables as Kysely sees them, the same on every engine: text ids, integer milliseconds, 0/1 flags,
 // JSON as text, names that compare without case stored a second time in folded form.
 import type { Generated, GeneratedAlways } from 'kysely';
+import type { PartnerSchema } from './partner-schema.ts';
+import type { WebhookSchema } from './webhook-schema.ts';
 
-export interface Schema {
+export interface Schema extends PartnerSchema, WebhookSchema {
   user: UserTable;
   workspace: WorkspaceTable;
   member: MemberTable;
@@ -19,6 +21,8 @@ export interface Schema {
   lead: LeadTable;
   sale: SaleTable;
   conversion_key: ConversionKeyTable;
+  payment_bridge: PaymentBridgeTable;
+  payment_reference: PaymentReferenceTable;
   cleanup: CleanupTable;
   outbox: OutboxTable;
   job: JobTable;
@@ -231,6 +235,8 @@ export interface LinkCountTable {
 }
 
 export interface CustomerTable {
+  /** Order of insertion; never shown. */
+  seq: Generated<number>;
   id: string;
   workspace_id: string;
   external_id: string;
@@ -250,10 +256,13 @@ export interface CustomerTable {
   sale_amount: number;
   first_sale_at: number | null;
   subscription_canceled_at: number | null;
-  /** Name, e-mail and external id, folded. */
+  /** Name, e-mail and external id, folded, a line each: what searches look into. */
   search_text: string;
   created_at: number;
   updated_at: number;
+  /** When the first sale was; 0 for never, so that lists can be sorted by it. */
+  first_sale_order: GeneratedAlways<number>;
+  cancellation_order: GeneratedAlways<number>;
 }
 
 /** Clicks that the event store cannot find by the time in their id: imported ones, or entered by hand. */
@@ -305,7 +314,7 @@ export interface SaleTable {
   created_at: number;
 }
 
-/** What may happen once, and the answer it got: kind `lead` or `invoice`. */
+/** What may happen once, and the answer it got: kind `lead`, `invoice` or `refund`. */
 export interface ConversionKeyTable {
   workspace_id: string;
   kind: string;
@@ -313,6 +322,24 @@ export interface ConversionKeyTable {
   customer_id: string | null;
   event_id: string | null;
   answer: string;
+  created_at: number;
+}
+
+/** A payment provider that tells a workspace of its sales. */
+export interface PaymentBridgeTable {
+  workspace_id: string;
+  provider: string;
+  /** What the provider signs with. */
+  secret: string;
+  created_at: number;
+  updated_at: number;
+}
+
+/** What else a provider calls an invoice: its payment, its charge. */
+export interface PaymentReferenceTable {
+  workspace_id: string;
+  reference: string;
+  invoice_id: string;
   created_at: number;
 }
 

@@ -5,7 +5,8 @@ import { hashKey, partialKey } from '../access/token.ts';
 import type { Database } from '../db/database.ts';
 import { PLANS, ROLES } from '../http/operation.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { ATTRIBUTION, IP_PRIVACY, LIMITS } from '../workspaces/workspace.ts';
+import { IP_PRIVACY } from '../kernel/ip-privacy.ts';
+import { ATTRIBUTION, LIMITS } from '../workspaces/workspace.ts';
 import type { Entity } from './entity.ts';
 import {
   count,

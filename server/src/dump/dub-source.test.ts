@@ -1,4 +1,4 @@
-// Links, tags, folders and domains from one instance into another by its public API, over a real port, as
+// Links, tags, folders, domains and customers from one instance into another by its public API, over a real port, as
 // they would come from any service with this API.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -23,6 +23,7 @@ eachDatabase('an import by the API', (databases) => {
     from = await openTestApp({ databaseUrl: await databases.place(), env: { PORT: '0' } });
     theirs = await from.workspace();
     await fill(from, theirs);
+    await fillCustomers(from, theirs);
     from.clock.advance(2 * MINUTE_MS);
     const { address } = await from.app.listen();
     server = `http://127.0.0.1:${address.port}/api`;
@@ -63,9 +64,9 @@ eachDatabase('an import by the API', (databases) => {
   async function shown(t: TestApp, workspaceId: string): Promise<object[]> {
     const lines = parseDump(await exportText(t.app, workspaceId));
     return lines
-      .filter(({ type }) => ['tag', 'folder', 'domain', 'link'].includes(String(type)))
+      .filter(({ type }) => ['tag', 'folder', 'domain', 'link', 'customer'].includes(String(type)))
       .map(({ workspaceId: _, verificationCode: __, createdAt, updatedAt, caseSensitive: ___, ...line }) =>
-        line.type === 'tag' ? line : { ...line, createdAt, updatedAt },
+        line.type === 'tag' ? line : { ...line, createdAt, ...(line.type !== 'customer' && { updatedAt }) },
       )
       .sort((a, b) => `${a.type}${a.id}`.localeCompare(`${b.type}${b.id}`));
   }
@@ -73,7 +74,7 @@ eachDatabase('an import by the API', (databases) => {
   test('keeps ids, keys, dates, counters, tags and folders; archived ones come too', async () => {
     const { t, ours } = await openTarget();
     const report = await run(t, ours);
-    assert.deepEqual(report.written, { tag: 2, folder: 2, domain: 2, link: 254 });
+    assert.deepEqual(report.written, { tag: 2, folder: 2, domain: 2, link: 254, customer: 213 });
     assert.deepEqual(await shown(t, ours.id), await shown(from, theirs.id));
   });
 
@@ -94,6 +95,31 @@ eachDatabase('an import by the API', (databases) => {
     assert.equal(report.resumed, true);
     assert.ok((report.unchanged.link ?? 0) < 100, `${report.unchanged.link} links were read again`);
     assert.deepEqual(await shown(t, ours.id), await shown(from, theirs.id));
+  });
+
+  test('goes on with the customers it had come to, and from their start when that one is gone', async () => {
+    for (const gone of [false, true]) {
+      const { t, ours } = await openTarget();
+      const stop = new AbortController();
+      const progress = async ({ done }: { done: number }) => {
+        if (done > 400) stop.abort(new Error('interrupted'));
+      };
+      await assert.rejects(run(t, ours, {}, { signal: stop.signal, progress }), /interrupted/);
+      if (gone)
+        await sql`update import_progress set state = replace(state, 'cus_', 'gone_')`.execute(t.app.db.query);
+      const report = await run(t, ours);
+      assert.equal(report.resumed, true);
+      assert.equal((report.written.link ?? 0) + (report.unchanged.link ?? 0), 0);
+      assert.equal((report.unchanged.customer ?? 0) > 0, gone);
+      assert.deepEqual(await shown(t, ours.id), await shown(from, theirs.id));
+    }
+  });
+
+  test('brings no customers where the other service does not show them', async () => {
+    const plain = await from.workspace('pro');
+    await from.request('POST', '/links', { key: plain.key, body: { url: 'https://example.com/pro' } });
+    const { t, ours } = await openTarget();
+    assert.deepEqual((await run(t, ours, { token: plain.key })).written, { link: 1 });
   });
 
   test('goes on although the link it had come to is gone', async () => {
@@ -137,6 +163,31 @@ eachDatabase('an import by the API', (databases) => {
     );
   });
 });
+
+async function fillCustomers(t: TestApp, { id, key }: TestWorkspace): Promise<void> {
+  const { customers } = t.app.services;
+  const link = (await t.request('GET', '/links?search=key-7', { key })).json[0];
+  for (let i = 0; i < 212; i++) {
+    await customers.create(id, {
+      externalId: `user-${i}`,
+      country: 'US',
+      ...(i % 2 && { email: `user${i}@acme.example` }),
+      ...(i % 3 === 0 && { name: `Person ${i}`, linkId: link.id }),
+    });
+    t.clock.advance(1);
+  }
+  const full = await customers.create(id, {
+    externalId: 'all',
+    name: 'Ada Ray',
+    email: 'ada@acme.example',
+    avatar: 'https://acme.example/ada.png',
+    stripeCustomerId: 'cus_stripe',
+    country: 'DE',
+    programId: 'prog_1',
+  });
+  await customers.addSale(full.id, { amount: 4900, atMs: t.clock.now() });
+  await customers.setSubscriptionCanceledAt(full.id, t.clock.now());
+}
 
 async function fill(t: TestApp, { key }: TestWorkspace): Promise<void> {
   const call = async (method: string, path: string, body: object) => {

@@ -1,10 +1,18 @@
-// Another service with the same API as a source of records: its tags, folders, domains and links, page by page
-// through the npm client `dub`. It waits when it is told to, and after an interruption goes on with the page
-// of links it had come to. What is made there while it reads may be missed: a repeat brings it.
+// Another service with the same API as a source of records: its tags, folders, domains, links and customers, page
+// by page through the npm client `dub`. It waits when it is told to, and after an interruption goes on with the
+// page of links or customers it had come to. What is made there while it reads may be missed: a repeat brings it.
 import { Dub } from 'dub';
 import type { DomainSchema, FolderSchema, LinkSchema } from 'dub/models/components';
-import { DubError, HTTPClientError, RateLimitExceeded, UnprocessableEntity } from 'dub/models/errors';
+import {
+  DubError,
+  Forbidden,
+  HTTPClientError,
+  RateLimitExceeded,
+  UnprocessableEntity,
+} from 'dub/models/errors';
+import type { GetCustomersResponseBody as Customer } from 'dub/models/operations';
 import { z } from 'zod';
+import { displayName } from '../customers/customer.ts';
 import { AppError } from '../kernel/errors.ts';
 import { sha256Hex } from '../kernel/ids.ts';
 import type { Batch, InputLine, Source } from './import.ts';
@@ -27,8 +35,11 @@ const DEFAULT_WAIT_SECONDS = 10;
 const REPEATED = ['500', '502', '503', '504'];
 const BACKOFF = { initialInterval: 500, maxInterval: 10_000, exponent: 2, maxElapsedTime: 60_000 };
 
-/** How far the links have come; the rest is little, and is read again. */
-const savedState = z.object({ folder: z.string(), after: z.string().optional() });
+/** How far the links have come, or the customers after them; the rest is little, and is read again. */
+const savedState = z.union([
+  z.object({ folder: z.string(), after: z.string().optional() }),
+  z.object({ customers: z.object({ after: z.string().optional() }) }),
+]);
 type State = z.infer<typeof savedState>;
 
 export function openDubSource(parts: DubSourceParts): Source {
@@ -74,14 +85,23 @@ async function* batches(
       some.map((domain) => domainEntry(domain, parts)),
     );
 
-  const slugs = new Set(domains.map(({ slug }) => slug));
-  const order = [UNSORTED, ...folders.map(({ id }) => id)];
-  // A folder that has gone meanwhile starts the links again, which changes nothing that is in.
-  for (const folder of order.slice(Math.max(0, order.indexOf(start.folder)))) {
-    const after = folder === start.folder ? start.after : undefined;
-    for await (const links of reader.links(folder, after)) {
-      yield batch({ folder, after: links.at(-1)?.id }, linkEntries(links, slugs, parts));
+  if ('folder' in start) {
+    const slugs = new Set(domains.map(({ slug }) => slug));
+    const order = [UNSORTED, ...folders.map(({ id }) => id)];
+    // A folder that has gone meanwhile starts the links again, which changes nothing that is in.
+    for (const folder of order.slice(Math.max(0, order.indexOf(start.folder)))) {
+      const after = folder === start.folder ? start.after : undefined;
+      for await (const links of reader.links(folder, after)) {
+        yield batch({ folder, after: links.at(-1)?.id }, linkEntries(links, slugs, parts));
+      }
     }
+  }
+  const after = 'customers' in start ? start.customers.after : undefined;
+  for await (const customers of reader.customers(after)) {
+    yield batch(
+      { customers: { after: customers.at(-1)?.id } },
+      customers.map((customer) => customerEntry(customer, parts)),
+    );
   }
 }
 
@@ -97,6 +117,8 @@ interface Reader {
   domains(): Promise<DomainSchema[]>;
   /** Newest first, from after the given one. */
   links(folderId: string, after: string | undefined): AsyncIterable<readonly LinkSchema[]>;
+  /** Newest first, from after the given one; none where the plan there has no customers. */
+  customers(after: string | undefined): AsyncIterable<readonly Customer[]>;
 }
 
 function createReader(dub: Dub, { wait }: DubSourceParts): Reader {
@@ -120,17 +142,15 @@ function createReader(dub: Dub, { wait }: DubSourceParts): Reader {
   const listDomains = (archived: boolean) =>
     all(async (page) => (await dub.domains.list({ archived, page, pageSize: PAGE_SIZE }, options)).result);
 
-  async function* links(folderId: string, start: string | undefined): AsyncGenerator<LinkSchema[]> {
+  async function* following<T extends { id: string }>(
+    start: string | undefined,
+    list: (page: { pageSize: number; startingAfter?: string }) => Promise<{ result: T[] }>,
+  ): AsyncGenerator<T[]> {
     let after = start;
     for (;;) {
-      const request = {
-        folderId,
-        showArchived: true,
-        pageSize: PAGE_SIZE,
-        ...(after !== undefined && { startingAfter: after }),
-      };
-      const found = await ask(() => dub.links.list(request, options)).catch((error: unknown) => {
-        // The link that an interrupted run had come to is gone: there is no going on from it.
+      const page = { pageSize: PAGE_SIZE, ...(after !== undefined && { startingAfter: after }) };
+      const found = await ask(() => list(page)).catch((error: unknown) => {
+        // What an interrupted run had come to is gone: there is no going on from it.
         if (error instanceof UnprocessableEntity && after !== undefined && after === start) return undefined;
         throw error;
       });
@@ -141,6 +161,15 @@ function createReader(dub: Dub, { wait }: DubSourceParts): Reader {
     }
   }
 
+  async function* customers(after: string | undefined): AsyncGenerator<Customer[]> {
+    const expanded = { includeExpandedFields: true };
+    try {
+      yield* following(after, (page) => dub.customers.list({ ...expanded, ...page }, options));
+    } catch (error) {
+      if (!(error instanceof AppError && error.cause instanceof Forbidden)) throw error;
+    }
+  }
+
   return {
     tags: () => pages((page) => dub.tags.list({ page, pageSize: PAGE_SIZE }, options)),
     folders: () => all((page) => dub.folders.list({ page, pageSize: PAGE_SIZE }, options)),
@@ -148,7 +177,9 @@ function createReader(dub: Dub, { wait }: DubSourceParts): Reader {
       const found = [...(await listDomains(false)), ...(await listDomains(true))];
       return [...new Map(found.map((domain) => [domain.id, domain])).values()];
     },
-    links,
+    links: (folderId, after) =>
+      following(after, (page) => dub.links.list({ folderId, showArchived: true, ...page }, options)),
+    customers,
   };
 }
 
@@ -286,6 +317,33 @@ function linkEntry(link: LinkSchema, slugs: ReadonlySet<string>, { workspaceId }
       utm_campaign: link.utmCampaign,
       utm_term: link.utmTerm,
       utm_content: link.utmContent,
+    },
+  };
+}
+
+/** A name that is only the e-mail address, or made up, was none there either. */
+function customerEntry(customer: Customer, { workspaceId }: DubSourceParts): Entry {
+  const { id, name, email, avatar, externalId, stripeCustomerId, country, sales, saleAmount } = customer;
+  return {
+    type: 'customer',
+    values: {
+      id,
+      workspaceId,
+      // Without one, the customer still needs something that tells it apart.
+      externalId: externalId || id,
+      name: name === email || name === displayName({ id, name: null, email: null }) ? null : name,
+      email,
+      avatar,
+      stripeCustomerId,
+      country,
+      sales,
+      saleAmount,
+      linkId: customer.link?.id,
+      programId: customer.programId,
+      partnerId: customer.partner?.id,
+      firstSaleAt: iso(customer.firstSaleAt),
+      subscriptionCanceledAt: iso(customer.subscriptionCanceledAt),
+      createdAt: iso(customer.createdAt),
     },
   };
 }

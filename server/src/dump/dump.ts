@@ -2,6 +2,7 @@
 // id, key, date, counter and state as it is.
 import type { Database } from '../db/database.ts';
 import type { Ids } from '../kernel/ids.ts';
+import type { ClickEntityParts } from './click-entity.ts';
 import { createEntities } from './entities.ts';
 import { createExport, type ExportReport, type ExportRequest } from './export.ts';
 import type { DumpFiles } from './file-entity.ts';
@@ -9,9 +10,10 @@ import { createImport, type ImportReport, type ImportRequest } from './import.ts
 import type { LinkEntityParts } from './link-entities.ts';
 import { createProgressStore } from './progress.store.ts';
 
-export interface DumpParts extends LinkEntityParts {
+export interface DumpParts extends LinkEntityParts, ClickEntityParts {
   readonly db: Database;
   readonly files: DumpFiles;
+  readonly flushEvents: () => Promise<void>;
   readonly ids: Ids;
 }
 

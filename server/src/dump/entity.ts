@@ -41,10 +41,19 @@ export interface Entity {
   /** Rows whose column has one of these values. */
   find?(column: string, values: readonly string[]): Promise<readonly Row[]>;
 
+  /** What the event store learns of rows of one workspace that were written. Absent: they are told by their ids. */
+  eventsOf?(rows: readonly DraftRow[]): readonly ImportedEvent[];
+
   /** Brings the rows in, by their ids; throws RejectedLines. Runs inside the transaction of a batch. */
   write(items: readonly DraftItem[], tell: Tell): Promise<WriteResult>;
   /** Which of these rows hold a value that must be unique and that another row has. After a batch that failed. */
   findConflicts?(items: readonly DraftItem[]): Promise<readonly Conflict[]>;
+}
+
+/** Goes through the outbox; receivers of webhooks hear nothing of it. */
+export interface ImportedEvent {
+  readonly type: string;
+  readonly payload: object;
 }
 
 export interface Conflict {

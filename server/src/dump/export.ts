@@ -136,8 +136,21 @@ function createOutput({ entities, files }: ExportParts, { write }: ExportRequest
     const found = (await target?.find?.(reference.toColumn, wanted)) ?? [];
     const late = found.filter((row) => isRecent(row) && !recent.has(markOf(reference.to, row)));
     if (target && late.length > 0) await rows(target, late);
-    const there = new Set(found.map((row) => row[reference.toColumn] as string));
+    const written = target ? await withoutOrphans(target, found) : found;
+    const there = new Set(written.map((row) => row[reference.toColumn] as string));
     return there.size === wanted.length ? referring : withoutDangling(reference, referring, there);
+  }
+
+  /** Of rows that are referred to, those that are not left out themselves. */
+  async function withoutOrphans(target: Entity, found: readonly Row[]): Promise<readonly Row[]> {
+    let kept = found;
+    for (const reference of target.references.filter(({ isOptional }) => !isOptional)) {
+      const wanted = valuesOf(reference, kept);
+      const rows = (await byName.get(reference.to)?.find?.(reference.toColumn, wanted)) ?? [];
+      const there = new Set(rows.map((row) => row[reference.toColumn] as string));
+      if (there.size < wanted.length) kept = withoutDangling(reference, kept, there);
+    }
+    return kept;
   }
 
   async function file(url: string | null): Promise<void> {

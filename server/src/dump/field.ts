@@ -25,7 +25,7 @@ const asIs = (value: SqlValue): unknown => value;
 const orNull = <T extends SqlValue>(schema: z.ZodType<T>) =>
   schema.nullish().transform((value): SqlValue => value ?? null);
 
-const wellFormed = (max: number, min = 0) =>
+export const wellFormed = (max: number, min = 0) =>
   z
     .string()
     .min(min)
@@ -73,10 +73,17 @@ export const countOrNull = (): Field => ({ schema: orNull(z.int()), show: asIs }
 
 const FIRST_MS = Date.UTC(1970, 0, 1);
 const LAST_MS = Date.UTC(9999, 11, 31);
-const instant = z.iso
+export const instant = z.iso
   .datetime({ offset: true, error: 'must be a time such as 2027-01-15T10:00:00.000Z' })
   .transform((value) => Date.parse(value))
   .refine((ms) => ms >= FIRST_MS && ms <= LAST_MS, 'must be between the years 1970 and 9999');
+
+/** When something happened. */
+export const time = (column: string): Field => ({
+  schema: instant,
+  show: (value) => isoTime(value as number),
+  column,
+});
 
 export const timeOrNull = (column?: string): Field => ({
   schema: orNull(instant),

@@ -10,7 +10,8 @@ import { RejectedLines } from './record.ts';
 
 export interface DumpFiles extends FileAddresses {
   findContent(url: string): Promise<Uint8Array | undefined>;
-  saveImage(dataUrl: string, field: string): Promise<string>;
+  /** The mark is that of an image that is one owner's alone. */
+  saveImage(dataUrl: string, field: string, mark?: string): Promise<string>;
   /** Whoever gets it must read or cancel its body. */
   find(name: string): Promise<{ readonly body: { cancel(): Promise<void> } } | undefined>;
 }
@@ -43,7 +44,7 @@ export function fileEntity(files: DumpFiles): Entity {
   };
 }
 
-/** Whether a file of this name is kept: its name is the hash of its content, so that it is the same. */
+/** Whether a file of this name is kept: its name begins with the hash of its content, so that it is the same. */
 export async function exists(files: Pick<DumpFiles, 'find'>, name: string): Promise<boolean> {
   const file = await files.find(name);
   await file?.body.cancel();
@@ -52,9 +53,10 @@ export async function exists(files: Pick<DumpFiles, 'find'>, name: string): Prom
 
 async function save(files: DumpFiles, { name, content }: { name: string; content: string }): Promise<void> {
   const hash = sha256Hex(Buffer.from(content, 'base64'));
-  if (files.addressOf(name) === undefined || !name.startsWith(`${hash}.`)) {
+  const [start = '', mark] = name.slice(0, name.lastIndexOf('.')).split('-');
+  if (files.addressOf(name) === undefined || start !== hash) {
     throw new AppError('unprocessable_entity', `is not what the name ${name} was given for`);
   }
-  const saved = fileName(await files.saveImage(`data:image/png;base64,${content}`, 'content'));
+  const saved = fileName(await files.saveImage(`data:image/png;base64,${content}`, 'content', mark));
   if (saved !== name) throw new AppError('unprocessable_entity', `is an image named ${saved}, not ${name}`);
 }

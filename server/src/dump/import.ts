@@ -67,10 +67,13 @@ export interface ImportParts {
   readonly entities: readonly Entity[];
   readonly files: DumpFiles;
   readonly store: ProgressStore;
+  /** Moves what was told on its way, so that it does not pile up. */
+  readonly flushEvents: () => Promise<void>;
   readonly clock: Clock;
 }
 
 const SHOWN_PROBLEMS = 10;
+const BATCHES_PER_FLUSH = 20;
 
 interface Prepared extends DraftItem {
   readonly entity: Entity;
@@ -108,6 +111,7 @@ export function createImport(parts: ImportParts) {
   return async ({ source, signal, progress, onRejected }: ImportRequest): Promise<ImportReport> => {
     const before = await store.find(source.name);
     const total = { ...newTally(), lines: 0, rejected: 0 };
+    let batches = 0;
 
     /** Passes over the lines, or stops. */
     async function pass(problems: readonly Problem[], { lines }: Batch): Promise<Set<number>> {
@@ -140,6 +144,8 @@ export function createImport(parts: ImportParts) {
         const { batch } = prepared;
         signal.throwIfAborted();
         await take(prepared);
+        batches += 1;
+        if (batches % BATCHES_PER_FLUSH === 0) await parts.flushEvents();
         total.lines += batch.lines.length;
         await progress({ done: batch.lines.at(-1)?.number ?? total.lines, unit: 'lines' });
       }
@@ -157,14 +163,14 @@ function announcementOf(entity: Entity, { workspaceId, now, before }: Change): O
   return { workspaceId, type: `${entity.name}.imported`, payload: now, previous: before };
 }
 
-/** For those who read the outbox: one event for all rows of a workspace, and no webhook for each of a million links. */
+/** For those who read the outbox: a few events for all rows of a workspace, and no webhook for each of a million links. */
 function summariesOf(entity: Entity, changes: readonly Change[]): OutboxEvent[] {
   const byWorkspace = Map.groupBy(changes, ({ workspaceId }) => workspaceId);
-  return [...byWorkspace].map(([workspaceId, some]) => ({
-    workspaceId,
-    type: 'dump.imported',
-    payload: { type: entity.name, ids: some.map(({ id }) => id) },
-  }));
+  return [...byWorkspace].flatMap(([workspaceId, some]) => {
+    const ids = { type: 'dump.imported', payload: { type: entity.name, ids: some.map(({ id }) => id) } };
+    const events = entity.eventsOf?.(some.map(({ now }) => now)) ?? [ids];
+    return events.map((event) => ({ workspaceId, ...event }));
+  });
 }
 
 interface Tally {

@@ -10,7 +10,7 @@ import { randomText } from '../kernel/ids.ts';
 import { ROOT_KEY } from '../links/link.ts';
 import { lookupKey } from '../links/link-key.ts';
 import { foldName, TAG_COLORS } from '../tags/tag.ts';
-import type { Entity } from './entity.ts';
+import type { Entity, ImportedEvent } from './entity.ts';
 import {
   address,
   addressOrNull,
@@ -33,7 +33,7 @@ import {
   timeOrZero,
   times,
 } from './field.ts';
-import type { DraftItem, DraftRow, Row } from './record.ts';
+import { type DraftItem, type DraftRow, inGroups, type Row } from './record.ts';
 import { reject, type TableSpec, tableEntity } from './table-entity.ts';
 
 export interface LinkEntityParts {
@@ -51,6 +51,9 @@ export interface LinkEntityParts {
   readonly urlColumns: (url: string) => { readonly url_hash: string; readonly url_folded: string | null };
   readonly addTotalLinks: (workspaceId: string, count: number) => Promise<void>;
 }
+
+/** So few that a change stays small, however many links there are. */
+const LINKS_PER_EVENT = 100;
 
 /** The index of a workspace's rows by time has this column first. */
 const ARCHIVED = { column: 'archived', values: [0, 1] };
@@ -197,6 +200,7 @@ function linkSpec(parts: LinkEntityParts): TableSpec {
     imageFields: ['image'],
     derive: (items) => deriveLinks(parts, items),
     onInsert: (rows) => countLinks(parts, rows),
+    eventsOf: importedLinks,
   };
 }
 
@@ -282,6 +286,24 @@ async function deriveLinks(parts: LinkEntityParts, items: readonly DraftItem[]):
     const { url_hash, url_folded } = parts.urlColumns(row.url as string);
     Object.assign(row, { url_hash, url_folded });
   }
+}
+
+/** As much of a link as analytics reads from its changes. */
+function importedLinks(rows: readonly DraftRow[]): ImportedEvent[] {
+  const links = rows.map((row) => ({
+    id: row.id,
+    domain: row.domain,
+    key: row.key,
+    folderId: row.folder_id,
+    tenantId: row.tenant_id,
+    partnerId: row.partner_id,
+    programId: row.program_id,
+    tags: (row.tagIds as readonly string[]).map((tagId) => ({ id: tagId })),
+  }));
+  return inGroups(links, LINKS_PER_EVENT).map((some) => ({
+    type: 'links.imported',
+    payload: { links: some },
+  }));
 }
 
 async function countLinks({ addTotalLinks }: LinkEntityParts, rows: readonly DraftRow[]): Promise<void> {

@@ -51,3 +51,9 @@ export function sameRow(a: DraftRow, b: Row, columns: readonly string[]): boolea
       : left === right;
   });
 }
+
+export function inGroups<T>(items: readonly T[], size: number): T[][] {
+  const groups: T[][] = [];
+  for (let start = 0; start < items.length; start += size) groups.push(items.slice(start, start + size));
+  return groups;
+}

@@ -4,7 +4,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { z } from 'zod';
 import type { Database } from '../db/database.ts';
 import type { Clock } from '../kernel/clock.ts';
-import type { Conflict, Entity, Reference, Tell } from './entity.ts';
+import type { Conflict, Entity, ImportedEvent, Reference, Tell } from './entity.ts';
 import type { Field } from './field.ts';
 import { createListStore, type ListShape, type ListStore } from './list.store.ts';
 import {
@@ -26,6 +26,8 @@ export interface TableSpec {
   readonly fields: Readonly<Record<string, Field>>;
   /** Columns that no line holds and `derive` fills. */
   readonly derived?: readonly string[];
+  /** What the index of a workspace's rows by time goes by; `created_at` if absent. */
+  readonly timeColumn?: string;
   /** How the index of a workspace's rows by time is split. */
   readonly partition?: Partition;
   /** A field that is a list in a table of its own. */
@@ -42,6 +44,8 @@ export interface TableSpec {
   readonly check?: (schema: z.ZodType<DraftRow>) => z.ZodType<DraftRow>;
   /** Fills the derived columns. */
   readonly derive?: (items: readonly DraftItem[]) => Promise<void>;
+  /** What the event store learns of rows of one workspace that were written. */
+  readonly eventsOf?: (rows: readonly DraftRow[]) => readonly ImportedEvent[];
   /** After new rows went in. */
   readonly onInsert?: (rows: readonly DraftRow[]) => Promise<void>;
 }
@@ -75,6 +79,7 @@ export function tableEntity({ db, clock }: { db: Database; clock: Clock }, spec:
     count: ({ workspaceId }) => store.count(workspaceId),
     find: async (column, values) => withLists(await store.find(column, values)),
     write,
+    ...(spec.eventsOf && { eventsOf: spec.eventsOf }),
     findConflicts: (items) => findConflicts(spec, store, items),
   };
 }
@@ -100,7 +105,7 @@ function shapeOf(spec: TableSpec) {
     key: keyColumns(spec),
     columns: [...fields.map((field) => columnOf(spec, field)), ...(spec.derived ?? [])],
     ofWorkspace: spec.ofWorkspace ?? ((id: string) => sql`${sql.ref(workspaceColumn)} = ${id}`),
-    createdAt: spec.ofWorkspace ? undefined : 'created_at',
+    createdAt: spec.timeColumn ?? (spec.ofWorkspace ? undefined : 'created_at'),
     partition: spec.partition,
   };
 }

@@ -171,6 +171,25 @@ test('sinks that begin at different places meet and share from there', async () 
   await journal.close();
 });
 
+test('idle waits for what was there when it was asked, however much comes afterwards', async () => {
+  const { journal, reader } = await openPlace();
+  const store = newStore();
+  let feeding = true;
+  let next = 1_000;
+  const sink = sinkOn(store, 'fed', async () => {
+    next += 1;
+    if (feeding) await append(journal, [next]);
+    return undefined;
+  });
+  await append(journal, upTo(50));
+  const consumer = consume(reader, [sink]);
+  await consumer.idle();
+  assert.deepEqual(store.events.slice(0, 50), upTo(50));
+  feeding = false;
+  await consumer.stop();
+  await journal.close();
+});
+
 test('a sink that stands still holds no other, and catches up later', async () => {
   const { journal, reader } = await openPlace();
   const [fast, slow] = [newStore(), newStore()];
@@ -330,5 +349,56 @@ test('a batch that is not full waits for more', async () => {
   await consumer.stop();
   assert.deepEqual(store.events, [1, 2, 3]);
   assert.ok(store.batches <= 2, `${store.batches} batches`);
+  await journal.close();
+});
+
+/**
+ * A store without transactions: it notes which batch it begins, may take it in without noting the position, and knows
+ * a batch again by where it begins and ends.
+ */
+function namedBatchStore(chance: () => number) {
+  const kept = new Map<string, number[]>();
+  const ends: string[] = [];
+  let position: Position | undefined;
+  let begun: { after: Position | undefined; upTo: Position } | undefined;
+  const sink: Sink<Numbered> = {
+    name: 'named',
+    committed: async () => position,
+    begun: async () => (begun && begun.after === position ? begun.upTo : undefined),
+    async append(events, upTo) {
+      begun = { after: position, upTo };
+      const name = JSON.stringify(begun);
+      if (chance() < 0.3) throw new Error('not stored');
+      if (!kept.has(name))
+        kept.set(
+          name,
+          events.map(({ n }) => n),
+        );
+      if (chance() < 0.3) throw new Error('stored, but the position is not');
+      ends.push(name);
+      position = upTo;
+    },
+  };
+  return { sink, stored: () => [...kept.values()].flat(), names: () => [kept.size, ends.length] };
+}
+
+test('a batch whose fate is unknown comes again with the same end, however many records have come since', async () => {
+  const { journal, reader } = await openPlace();
+  const random = createChance(7);
+  const store = namedBatchStore(() => random(1_000) / 1_000);
+  const other = newStore();
+  await append(journal, upTo(5));
+  const consumer = consume(reader, [store.sink, sinkOn(other, 'other')]);
+  for (let n = 5; n < 200; n += 3) {
+    await append(journal, upTo(n + 3, n));
+    if (n % 2 === 0) await consumer.idle();
+  }
+  await consumer.idle();
+  await consumer.stop();
+  const all = other.events;
+  assert.ok(all.length >= 200);
+  assert.deepEqual(store.stored(), all);
+  const [kept, ended] = store.names();
+  assert.equal(kept, ended);
   await journal.close();
 });

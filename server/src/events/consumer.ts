@@ -10,6 +10,11 @@ export interface Sink<E> {
   readonly name: string;
   /** Up to where the sink's own store has everything; undefined when it has nothing yet. */
   committed(): Promise<Position | undefined>;
+  /**
+   * Where a batch ends that was begun after `committed` and whose fate is unknown. The next batch ends there too, so
+   * that a store without transactions can tell that it is the same. Asked after `committed`.
+   */
+  begun?(): Promise<Position | undefined>;
   /** Stores the events and `upTo` in one transaction. The batch can be empty: the position still counts. */
   append(events: readonly E[], upTo: Position): Promise<void>;
 }
@@ -51,11 +56,14 @@ interface Lane<E> {
   /** False until the sink has told its position, and again after a failure, whose outcome is unknown. */
   known: boolean;
   position: Position | undefined;
+  /** Where the next batch has to end, if that matters. */
+  begun: Position | undefined;
   failures: number;
   lastError: string | undefined;
 }
 
-const KEPT_BATCHES = 4;
+/** One that is being stored and one that is being read; a batch holds some megabytes. */
+const KEPT_BATCHES = 2;
 
 export function createConsumer<E>(options: ConsumerOptions<E>): Consumer {
   const { reader, enrich, sinks, log, maxBatch = 2_000, maxDelayMs = 100 } = options;
@@ -75,17 +83,23 @@ export function createConsumer<E>(options: ConsumerOptions<E>): Consumer {
     keptBatches: KEPT_BATCHES,
     onEnd,
   });
-  const idlers = createIdlers(lanes, batches);
+  const idlers = createIdlers(lanes, batches, reader);
   let running: Promise<unknown> | undefined;
 
   /** One batch into one sink; false when there is nothing more to do. */
   async function advance(lane: Lane<E>): Promise<boolean> {
-    if (!lane.known) lane.position = await lane.sink.committed();
+    if (!lane.known) {
+      lane.position = await lane.sink.committed();
+      lane.begun = await lane.sink.begun?.();
+    }
     lane.known = true;
-    const batch = await batches.after(lane.position);
+    const batch = await (lane.begun
+      ? batches.between(lane.position, lane.begun)
+      : batches.after(lane.position));
     if (!batch || cutOff.signal.aborted) return false;
     await lane.sink.append(batch.events, batch.upTo);
     lane.position = batch.upTo;
+    lane.begun = undefined;
     lane.failures = 0;
     lane.lastError = undefined;
     for (const [reason, count] of batch.drops) options.onSkip(lane.sink.name, reason, count);
@@ -130,7 +144,7 @@ export function createConsumer<E>(options: ConsumerOptions<E>): Consumer {
 }
 
 function newLane<E>(sink: Sink<E>): Lane<E> {
-  return { sink, known: false, position: undefined, failures: 0, lastError: undefined };
+  return { sink, known: false, position: undefined, begun: undefined, failures: 0, lastError: undefined };
 }
 
 function noteFailure<E>(lane: Lane<E>, error: unknown, log: Log): void {
@@ -148,15 +162,27 @@ function retryDelayMs(failures: number, options: { retryMs?: number; maxRetryMs?
   return Math.min(maxRetryMs, retryMs * 2 ** Math.min(failures - 1, 20));
 }
 
+interface Idler {
+  /** Where the journal ended at the call: a sink that is there has caught up, whatever has come since. */
+  readonly end: Position | undefined;
+  /** Of a read that found nothing more: unreadable bytes can keep a sink from the end itself. */
+  readonly turn: number;
+  readonly resolve: () => void;
+}
+
 /** Those who wait until every sink has caught up. */
-function createIdlers<E>(lanes: readonly Lane<E>[], batches: SharedBatches<E>) {
-  const waiting = new Set<{ turn: number; resolve: () => void }>();
+function createIdlers<E>(lanes: readonly Lane<E>[], batches: SharedBatches<E>, reader: JournalReader) {
+  const waiting = new Set<Idler>();
   let ended = false;
+
+  function hasCaughtUp({ known, position }: Lane<E>, { end, turn }: Idler): boolean {
+    if (!known) return false;
+    return (end && position && comparePositions(position, end) >= 0) || batches.atEnd(position, turn);
+  }
 
   function check(): void {
     for (const idler of waiting) {
-      const caughtUp = (lane: Lane<E>) => lane.known && batches.atEnd(lane.position, idler.turn);
-      if (!ended && !lanes.every(caughtUp)) continue;
+      if (!ended && !lanes.every((lane) => hasCaughtUp(lane, idler))) continue;
       waiting.delete(idler);
       idler.resolve();
     }
@@ -164,9 +190,10 @@ function createIdlers<E>(lanes: readonly Lane<E>[], batches: SharedBatches<E>) {
 
   return {
     check,
-    wait(): Promise<void> {
+    async wait(): Promise<void> {
       const { promise, resolve } = Promise.withResolvers<void>();
-      waiting.add({ turn: batches.beginTurn(), resolve });
+      const end = await reader.end();
+      waiting.add({ end, turn: batches.beginTurn(), resolve });
       check();
       return promise;
     },

@@ -1,6 +1,7 @@
 // The versioned form of an event in the journal: raw facts only, nothing that can be derived from them later.
 // A record is version, kind, a block of numbers and a list of texts. Both blocks carry their size, so fields
 // can be added at the end of either without a new version: an old reader ignores them, a new one fills gaps.
+import { IP_PRIVACY, type IpPrivacy } from '../kernel/ip-privacy.ts';
 
 export const TRIGGERS = ['link', 'qr', 'pageview', 'deeplink'] as const;
 export type Trigger = (typeof TRIGGERS)[number];
@@ -21,7 +22,8 @@ export interface Click {
   trigger: Trigger;
   /** The visit asked for `qr=1`, whatever triggered it. */
   qr: boolean;
-  identityHash: string;
+  /** What may be kept of `ip`, as the workspace had it when the visit was answered. */
+  ipPrivacy: IpPrivacy;
   /** The country a trusted proxy named; empty when none did. */
   countryHint: string;
 }
@@ -53,11 +55,15 @@ const KIND_CHANGE = 2;
 const CLICK_NUMBER_BYTES = 8;
 const CHANGE_NUMBER_BYTES = 14;
 const FLAG_QR = 1;
+/** Two bits of the flags. */
+const PRIVACY_SHIFT = 1;
+const PRIVACY_MASK = 3;
 const MAX_VARINT_BYTES = 5;
 /** Buffers above this size are not kept for the next event. */
 const KEPT_BYTES = 64 * 1024;
 
 const TRIGGER_CODES: Record<Trigger, number> = { link: 0, qr: 1, pageview: 2, deeplink: 3 };
+const PRIVACY_CODES: Record<IpPrivacy, number> = { standard: 0, keep: 1, truncate: 2, drop: 3 };
 
 export function createEventEncoder(): EventEncoder {
   const kept = Buffer.allocUnsafeSlow(KEPT_BYTES);
@@ -78,13 +84,12 @@ function encodeClick(click: Click, kept: Buffer): Uint8Array {
     click.ip,
     click.userAgent,
     click.referer,
-    click.identityHash,
     click.countryHint,
   ];
   const target = begin(kept, KIND_CLICK, CLICK_NUMBER_BYTES, texts);
   writeU48(target, 3, click.timeMs);
   target[9] = TRIGGER_CODES[click.trigger];
-  target[10] = click.qr ? FLAG_QR : 0;
+  target[10] = (click.qr ? FLAG_QR : 0) | (PRIVACY_CODES[click.ipPrivacy] << PRIVACY_SHIFT);
   return writeTexts(target, 3 + CLICK_NUMBER_BYTES, texts);
 }
 
@@ -184,6 +189,7 @@ function readClick(bytes: Buffer, texts: readonly string[]): JournalEvent | unde
   const trigger = TRIGGERS[bytes[9] ?? TRIGGERS.length];
   if ((bytes[2] as number) < CLICK_NUMBER_BYTES || trigger === undefined) return undefined;
   const text = (i: number) => texts[i] ?? '';
+  const flags = bytes[10] ?? 0;
   const click: Click = {
     id: text(0),
     timeMs: bytes.readUIntLE(3, 6),
@@ -196,9 +202,9 @@ function readClick(bytes: Buffer, texts: readonly string[]): JournalEvent | unde
     userAgent: text(7),
     referer: text(8),
     trigger,
-    qr: ((bytes[10] ?? 0) & FLAG_QR) !== 0,
-    identityHash: text(9),
-    countryHint: text(10),
+    qr: (flags & FLAG_QR) !== 0,
+    ipPrivacy: IP_PRIVACY[(flags >> PRIVACY_SHIFT) & PRIVACY_MASK] as IpPrivacy,
+    countryHint: text(9),
   };
   return { kind: 'click', click };
 }

@@ -84,6 +84,7 @@ export async function openFileJournal(options: FileJournalOptions): Promise<File
   return {
     recovery,
     append: turns.append,
+    written: turns.finish,
     sync: () => turns.finish().then((stored) => sync.sync().then((synced) => stored && synced)),
     state: () => stateOf(writer, health, sync.unsyncedBytes()),
     release: retention.release,

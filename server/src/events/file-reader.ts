@@ -1,7 +1,7 @@
 // Reads the journal from its directory alone, so it works in any thread or process. The newest segment is read
 // up to the first record that is not whole yet; in an older one such a record is damage: it is skipped up to
 // the next good record and reported once.
-import { type FileHandle, open, readdir } from 'node:fs/promises';
+import { type FileHandle, open, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   comparePositions,
@@ -109,10 +109,17 @@ export function createFileReader(options: FileReaderOptions): JournalReader {
 
   return {
     read,
+    end: () => findEnd(path),
     mark: wake.mark,
     changed: (mark) => wake.changed(mark, pollMs),
     wake: wake.notify,
   };
+}
+
+async function findEnd(path: string): Promise<Position | undefined> {
+  const segment = listSegmentNumbers(await readdir(path)).at(-1);
+  if (segment === undefined) return undefined;
+  return { segment, offset: (await stat(join(path, segmentName(segment)))).size };
 }
 
 interface ReadTools {

@@ -20,6 +20,8 @@ export interface Journal {
    * false when some could not be written and are counted as lost. Never rejects: a visit goes on.
    */
   append(payload: Uint8Array): Promise<boolean>;
+  /** Resolves when all that was appended before can be read: true; false when some of it is lost. */
+  written(): Promise<boolean>;
   /** Resolves when all that was appended before is safe on disk: true; false when it may not be. */
   sync(): Promise<boolean>;
   state(): JournalState;
@@ -44,6 +46,8 @@ export interface JournalState {
 export interface JournalReader {
   /** The records after `from` (undefined: from the oldest) that are there now; none at the end. */
   read(from: Position | undefined, limits: ReadLimits): Promise<ReadResult>;
+  /** The place after all that is there now; undefined when there is nothing. */
+  end(): Promise<Position | undefined>;
   /** A mark to take before a read; `changed` then cannot miss what was appended after it. */
   mark(): number;
   /** Resolves when the journal may have grown since the mark, at the latest after the poll interval. */

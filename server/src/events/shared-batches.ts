@@ -23,6 +23,8 @@ export interface Batch<E> {
 export interface SharedBatches<E> {
   /** The batch after this place; waits at the end of the journal. Undefined when stopping and at the end. */
   after(from: Position | undefined): Promise<Batch<E> | undefined>;
+  /** All that is there between two places, as one batch that nobody shares. */
+  between(from: Position | undefined, upTo: Position): Promise<Batch<E>>;
   /** True when a read that began after `turn` found nothing more after this place. */
   atEnd(from: Position | undefined, turn: number): boolean;
   /** Begins a new turn of `atEnd` and wakes who waits. */
@@ -35,7 +37,7 @@ export interface SharedBatchesOptions<E> {
   reader: JournalReader;
   enrich: Enrich<E>;
   maxBatch: number;
-  /** How long a batch that is not full waits for more. */
+  /** How long a batch that is not full waits for more; while very many come, several times as long. */
   maxDelayMs: number;
   keptBatches: number;
   /** Called when a read found the end. */
@@ -51,6 +53,9 @@ interface Entry<E> {
 }
 
 const MAX_BATCH_BYTES = 8 * 1024 * 1024;
+/** With this part of a batch there at the first look, larger and fewer batches spare what each costs by itself. */
+const BUSY_SHARE = 0.1;
+const BUSY_FACTOR = 4;
 
 export function createSharedBatches<E>(options: SharedBatchesOptions<E>): SharedBatches<E> {
   const { reader } = options;
@@ -73,6 +78,10 @@ export function createSharedBatches<E>(options: SharedBatchesOptions<E>): Shared
   }
 
   return {
+    async between(from, upTo) {
+      const records = await readBetween(reader, from, upTo);
+      return { ...options.enrich(records.map(({ payload }) => payload)), records: records.length, upTo };
+    },
     after: (from) => (places.find(from) ?? places.keep(begin(from))).batch,
     atEnd: (from, since) => (places.find(from)?.endTurn ?? -1) >= since,
     beginTurn() {
@@ -151,7 +160,8 @@ function createLoader<E>(options: SharedBatchesOptions<E>, { places, stopping, t
     const until = places.nextAfter(from);
     const met = until && next && comparePositions(next, until) >= 0;
     if (met || records.length >= maxBatch) return [...records];
-    await pause(options.maxDelayMs, stopping);
+    const busy = records.length >= maxBatch * BUSY_SHARE;
+    await pause(options.maxDelayMs * (busy ? BUSY_FACTOR : 1), stopping);
     const more = await reader.read(next, { ...limits, maxRecords: maxBatch - records.length, until });
     return [...records, ...more.records];
   }
@@ -163,6 +173,26 @@ function createLoader<E>(options: SharedBatchesOptions<E>, { places, stopping, t
     const upTo = (records.at(-1) as JournalRecord).position;
     return { ...options.enrich(records.map(({ payload }) => payload)), records: records.length, upTo };
   };
+}
+
+/** Records that were lost since are not in it; what was one batch once fits into memory. */
+async function readBetween(
+  reader: JournalReader,
+  from: Position | undefined,
+  until: Position,
+): Promise<JournalRecord[]> {
+  const records: JournalRecord[] = [];
+  let at = from;
+  for (;;) {
+    const found = await reader.read(at, {
+      maxRecords: Number.MAX_SAFE_INTEGER,
+      maxBytes: MAX_BATCH_BYTES,
+      until,
+    });
+    if (found.records.length === 0) return records;
+    records.push(...found.records);
+    at = found.next;
+  }
 }
 
 function keyOf(from: Position | undefined): string {

@@ -1,5 +1,6 @@
 // Images that users hand in, kept in the data directory under the hash of their content: the same image is
-// one file, a file never changes, and its address can be cached for ever.
+// one file, a file never changes, and its address can be cached for ever. Images of people are each a file of
+// its own, so that one can be removed with whom it shows.
 import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -7,7 +8,9 @@ import type { ReadableStream } from 'node:stream/web';
 import { randomText, sha256Hex } from '../kernel/ids.ts';
 import { IMAGE_TYPES, type ImageKind, readImage } from './image.ts';
 
-const NAME = /^([0-9a-f]{64})\.(png|jpg|gif|webp)$/;
+/** The hash of the content, the mark of an image that is one owner's alone, the kind. */
+const NAME = /^([0-9a-f]{64})(-[0-9A-Za-z]{16})?\.(png|jpg|gif|webp)$/;
+const MARK_LENGTH = 16;
 const PATH = '/api/files/';
 
 export interface StoredFile {
@@ -27,19 +30,31 @@ export function createFiles({ dataDir, publicUrl }: FilesParts) {
   const folder = join(dataDir, 'files');
   const base = publicUrl + PATH;
 
+  /** Keeps an image that came as a data URL and returns its address. The field is named in refusals. */
+  async function saveImage(dataUrl: string, field: string, mark = ''): Promise<string> {
+    const { bytes, kind } = readImage(dataUrl, field);
+    const name = `${sha256Hex(bytes)}${mark && `-${mark}`}.${kind}`;
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await writeWhole(join(folder, name), bytes);
+    return base + name;
+  }
+
   return {
-    /** Keeps an image that came as a data URL and returns its address. The field is named in refusals. */
-    async saveImage(dataUrl: string, field: string): Promise<string> {
-      const { bytes, kind } = readImage(dataUrl, field);
-      const name = `${sha256Hex(bytes)}.${kind}`;
-      await mkdir(folder, { recursive: true, mode: 0o700 });
-      await writeWhole(join(folder, name), bytes);
-      return base + name;
+    saveImage,
+
+    /** The same for an image of a person, which `remove` takes away again. */
+    savePersonalImage: (dataUrl: string, field: string): Promise<string> =>
+      saveImage(dataUrl, field, randomText(MARK_LENGTH)),
+
+    /** Takes away an image of a person. Others stay: who else shows them is not known. */
+    async remove(url: string): Promise<void> {
+      const name = url.startsWith(base) ? url.slice(base.length) : '';
+      if (NAME.exec(name)?.[2] !== undefined) await rm(join(folder, name), { force: true });
     },
 
     /** Opens a file for reading; whoever gets it must read or cancel its body. */
     async find(name: string): Promise<StoredFile | undefined> {
-      const [, hash, kind] = NAME.exec(name) ?? [];
+      const [, hash, , kind] = NAME.exec(name) ?? [];
       if (!hash || !kind) return undefined;
       const handle = await open(join(folder, name)).catch(ignoreMissing);
       if (!handle) return undefined;

@@ -35,6 +35,24 @@ export function createFolderRights(store: FolderStore) {
       return new Set(found.filter((access) => !mayIn(actor, access, need)).map((access) => access.id));
     },
 
+    /** The same for folders that a filter names, which may be many and are only to be read. */
+    async assertReadable(actor: Actor, folderIds: readonly string[]): Promise<void> {
+      const found = new Map(
+        (await store.findAccess(folderIds, actor.userId)).map((access) => [access.id, access]),
+      );
+      for (const id of folderIds) {
+        const access = found.get(id);
+        if (access?.workspaceId !== actor.workspaceId)
+          throw new AppError('not_found', 'There is no such folder.');
+        if (!mayIn(actor, access, 'read')) throw noRight('read');
+      }
+    },
+
+    /** The folders that the actor may not read: the private ones of others. */
+    async findHidden(actor: Actor): Promise<string[]> {
+      return mayEverything(actor) ? [] : store.findPrivate(actor.workspaceId, actor.userId);
+    },
+
     /** How a list of links keeps to readable folders; undefined when the actor may read them all. */
     readableScope(actor: Actor): FolderScope | undefined {
       if (mayEverything(actor)) return undefined;

@@ -41,6 +41,12 @@ export function createFolderStore(db: Database) {
       return row && toFolder(row);
     },
 
+    async findByIds(workspaceId: string, ids: readonly string[]): Promise<Folder[]> {
+      if (ids.length === 0) return [];
+      const query = db.query.selectFrom('folder').selectAll().where('workspace_id', '=', workspaceId);
+      return (await query.where('id', 'in', ids).execute()).map(toFolder);
+    },
+
     /** `lock`: the folder cannot be deleted before the transaction ends; SQLite has one writer and needs no lock. */
     async findAccess(ids: readonly string[], userId: string, lock?: 'share'): Promise<FolderAccess[]> {
       if (ids.length === 0) return [];
@@ -76,6 +82,20 @@ export function createFolderStore(db: Database) {
         .select((eb) => eb.fn.countAll<number>().as('count'))
         .executeTakeFirstOrThrow();
       return Number(row.count);
+    },
+
+    /** The private folders without a role for this user. */
+    async findPrivate(workspaceId: string, userId: string): Promise<string[]> {
+      const rows = await db.query
+        .selectFrom('folder')
+        .select('id')
+        .where('workspace_id', '=', workspaceId)
+        .where('access_level', 'is', null)
+        .where('id', 'not in', (eb) =>
+          eb.selectFrom('folder_user').select('folder_id').where('user_id', '=', userId),
+        )
+        .execute();
+      return rows.map(({ id }) => id);
     },
 
     /** True for a folder id that is null or names a folder this user may read. */

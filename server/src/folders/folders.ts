@@ -84,6 +84,11 @@ export function createFolders({ db, store, workspaces, users, links, clock, ids 
 
     get: (actor: Actor, id: string): Promise<Folder> => getFor(actor, id, 'read'),
 
+    /** By id; unknown ids are left out. Who may read them is the caller's concern. */
+    async findByIds(workspaceId: string, ids: readonly string[]): Promise<Map<string, Folder>> {
+      return new Map((await store.findByIds(workspaceId, ids)).map((folder) => [folder.id, folder]));
+    },
+
     assertRoom: (actor: Actor): Promise<void> =>
       workspaces.assertBelow('folders', actor, () => store.count(actor.workspaceId)),
 

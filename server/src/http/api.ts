@@ -81,7 +81,7 @@ export function createApi(parts: ApiParts): Api {
   return {
     inFlight: () => inFlight,
     async fetch(request, edge) {
-      if (inFlight >= parts.maxInFlight) return shed(parts, edge);
+      if (inFlight >= parts.maxInFlight) return shed(parts, edge, corsHeaders(corsAt(cors, request)));
       inFlight += 1;
       try {
         return await (edge.peer.secure ? app.fetch(request, edge) : plain.fetch(request, overHttps(edge)));
@@ -113,7 +113,8 @@ async function runRequest(parts: ApiParts, operation: Operation, context: Contex
   try {
     outgoing = await parts.run(operation, incoming, headers, trace);
   } catch (error) {
-    outgoing = failure(parts, error, incoming.facts.id, context.env.peer.origin, headers);
+    const cause = incoming.facts.signal.aborted ? clientGone(error) : error;
+    outgoing = failure(parts, cause, incoming.facts.id, context.env.peer.origin, headers);
   }
   const durationMs = performance.now() - started;
   parts.observe(operation.id, outgoing.status, durationMs);
@@ -137,8 +138,22 @@ function incomingOf(parts: ApiParts, context: Context<Env>): Incoming {
     params: context.req.param() as Record<string, string>,
     header,
     body: incoming ?? context.req.raw.body,
-    facts: { id: parts.ids('req_'), origin: peer.origin, ip: peer.ip, header },
+    facts: {
+      id: parts.ids('req_'),
+      origin: peer.origin,
+      ip: peer.ip,
+      header,
+      // Only made when somebody asks for it.
+      get signal() {
+        return context.req.raw.signal;
+      },
+    },
   };
+}
+
+/** Nobody reads this; it keeps work that was given up from being reported as a fault. */
+function clientGone(cause: unknown): AppError {
+  return new AppError('bad_request', 'The client went away before the answer was ready.', { cause });
 }
 
 /** Turns whatever was thrown into its answer; only what nobody foresaw is logged as an error. */
@@ -208,12 +223,23 @@ function corsHeaders(method: 'GET' | 'POST' | undefined): [string, string][] {
   ];
 }
 
-function shed(parts: ApiParts, edge: Edge): Response {
+/** What the operation at the address of a request says of other sites; it is not looked up otherwise. */
+function corsAt(cors: ReadonlyMap<string, 'GET' | 'POST'>, { url }: Request): 'GET' | 'POST' | undefined {
+  const asked = new URL(url).pathname.slice(API_BASE.length).split('/');
+  const matches = (path: string) => {
+    const parts = path.split('/');
+    return parts.length === asked.length && parts.every((part, i) => part[0] === ':' || part === asked[i]);
+  };
+  return [...cors].find(([path]) => matches(path))?.[1];
+}
+
+/** `headers`: without those of its operation a page could not read why it was refused. */
+function shed(parts: ApiParts, edge: Edge, headers: [string, string][]): Response {
   parts.onShed();
   const error = new AppError('rate_limit_exceeded', 'The server is at its limit. Try again in a second.', {
     retryAfterSeconds: 1,
   });
-  return answer(failure(parts, error, '', edge.peer.origin, []), parts.ids('req_'));
+  return answer(failure(parts, error, '', edge.peer.origin, headers), parts.ids('req_'));
 }
 
 /** For requests that belong to no operation; returns the id they were logged under. */

@@ -9,8 +9,10 @@ export interface Connection {
   socket: Socket;
   /** A protocol has been chosen, TLS is done, and the first byte of a request is here. */
   open: boolean;
-  /** The latest request under way; answers leave in order, so it is the last to be answered. */
+  /** Of the latest request; answers leave in order, so it is the last to leave. Ask `answerUnderWay`. */
   response: ServerResponse | undefined;
+  /** The answer that was given a time-out because it took long. */
+  watched: ServerResponse | undefined;
   /** A request came since this connection was last considered for closing. */
   used: boolean;
   /** An error answer is on its way; nothing else will be read or written. */
@@ -90,8 +92,21 @@ export function createConnectionTable(
   };
 }
 
+/** The answer that a connection still owes; an event for every answer that has left would cost each visit. */
+export function answerUnderWay({ response }: Connection): ServerResponse | undefined {
+  return response?.writableFinished ? undefined : response;
+}
+
 function newConnection(socket: Socket, address: string): Connection {
-  return { address, socket, open: false, response: undefined, used: false, failed: false };
+  return {
+    address,
+    socket,
+    open: false,
+    response: undefined,
+    watched: undefined,
+    used: false,
+    failed: false,
+  };
 }
 
 /**
@@ -103,8 +118,9 @@ function takeIdle(connections: Set<Connection>): Connection | undefined {
   let fallback: Connection | undefined;
   for (const connection of connections) {
     if (looks-- <= 0) break;
-    if (connection.response === undefined && !connection.used) return connection;
-    if (connection.response === undefined) fallback ??= connection;
+    const idle = answerUnderWay(connection) === undefined;
+    if (idle && !connection.used) return connection;
+    if (idle) fallback ??= connection;
     connection.used = false;
     connections.delete(connection);
     connections.add(connection);

@@ -75,7 +75,9 @@ export function createHosts(options: HostsOptions): Hosts {
     classify(text) {
       // No usable Host names no short-link domain: probes that send none reach the service itself.
       if (text === '') return 'service';
-      const kind = known.get(text) ?? kindOf(text);
+      const kept = known.get(text);
+      if (kept) return kept;
+      const kind = kindOf(text);
       if (text.length <= MAX_HOST_LENGTH) known.set(text, kind);
       return kind;
     },

@@ -133,6 +133,8 @@ function readRequest(source: IncomingMessage, limitBytes: number): Promise<Uint8
     let size = 0;
     const endedEarly = () =>
       reject(new AppError('bad_request', 'invalid_type: body: the body ended too early'));
+    // A request that announced no body has none, and sends no event for it.
+    if (source.readableEnded) return resolve(new Uint8Array());
     if (source.destroyed) return endedEarly();
     source.on('data', (chunk: Uint8Array) => {
       size += chunk.length;

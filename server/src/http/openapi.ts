@@ -64,7 +64,7 @@ function describe(operation: Operation): Json {
     tags: [operation.group],
     summary: operation.summary,
     description: [operation.description, needs(operation)].filter(Boolean).join('\n\n'),
-    security: access.by === 'key' ? [{ key: [] }] : [],
+    security: access.by === 'nobody' ? [] : [{ key: [] }],
     parameters: [
       ...parameters(operation.params, 'path'),
       ...parameters(operation.query, 'query'),
@@ -92,6 +92,9 @@ function describe(operation: Operation): Json {
 
 function needs({ access }: Operation): string {
   if (access.by === 'nobody') return 'Needs no key.';
+  if (access.by === 'publishable_key') {
+    return `Needs the publishable key of the workspace${access.plan ? ` and the plan ${access.plan} or higher` : ''}.`;
+  }
   const parts = [
     access.permission && `the permission \`${access.permission}\``,
     access.roles && `one of the roles ${access.roles.join(', ')}`,

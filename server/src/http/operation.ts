@@ -33,12 +33,16 @@ export type Access =
       readonly permission?: Permission;
       readonly roles?: readonly Role[];
       readonly plan?: Plan;
-    };
+    }
+  /** The key that a workspace shows in its pages: it stands for the workspace and has no rights of its own. */
+  | { readonly by: 'publishable_key'; readonly plan?: Plan };
 
 export interface Call<P = unknown, Q = unknown, B = unknown> {
   readonly params: P;
   readonly query: Q;
   readonly body: B;
+  /** The body as it was received, for operations that check a signature over it. */
+  readonly bytes: Uint8Array | undefined;
   readonly request: RequestFacts;
 }
 
@@ -49,21 +53,27 @@ export interface RequestFacts {
   readonly ip: string;
   /** For operations that ask what a visitor's browser says of itself. */
   readonly header: (name: string) => string | undefined;
+  /** Aborted when the client goes away before it has the answer: nobody needs the work any more. */
+  readonly signal: AbortSignal;
 }
 
 /** An answer that is not JSON. */
 export interface Reply {
   readonly contentType: string;
+  /** A stream is read as fast as the client takes it, and cancelled when the client goes away. */
   readonly body: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
   /** With an `ETag` among them, a repeat that knows it is answered with 304. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Requests that one client address may make to an operation in a window. */
+/**
+ * Requests that one client address (to all paths, or to each path by itself), or all keys of a workspace together,
+ * may make to an operation in a window.
+ */
 export interface Throttle {
   readonly limit: number;
   readonly windowMs: number;
-  readonly by: 'ip';
+  readonly by: 'ip' | 'workspace' | 'ip-and-path';
 }
 
 type Schema = z.ZodType;
@@ -89,7 +99,7 @@ export interface Definition<
   readonly access: A;
   /** Which of the two request windows it counts against. */
   readonly rate?: 'standard' | 'analytics';
-  /** For operations without a key, which have no window of their own. */
+  /** By address for operations without a key, which have no other window; by workspace beside that of the key. */
   readonly throttle?: Throttle;
   readonly params?: P;
   readonly query?: Q;
@@ -113,7 +123,7 @@ export interface Definition<
   readonly run: (call: Call<Out<P>, Out<Q>, Out<B>>, actor: ActorOf<A>) => Promise<z.input<R>>;
 }
 
-type ActorOf<A> = A extends { by: 'key' } ? Actor : undefined;
+type ActorOf<A> = A extends { by: 'nobody' } ? undefined : Actor;
 
 /** An operation with its types folded away, as the pipeline runs it. */
 export interface Operation

@@ -31,33 +31,44 @@ interface Cidr {
 
 const DOT = 46;
 const ZERO = 48;
+const NINE = 57;
+const NO_NUMBER = -1;
 
 export const LOOPBACK_PROXIES: readonly string[] = ['127.0.0.0/8', '::1/128'];
 
 export function createPeers(options: { trustedProxies: readonly string[] }): (request: PeerRequest) => Peer {
   const isTrusted = addressTest(options.trustedProxies.map(parseCidr));
-  const hostOf = rememberedHosts();
+  const [secureHost, plainHost] = [rememberedHosts(true), rememberedHosts(false)];
+  const socketAddress = rememberedAddress();
   return ({ remoteAddress, encrypted, headers }) => {
-    const address = parseAddress(remoteAddress ?? '') ?? '';
-    const said = {
-      for: headerText(headers['x-forwarded-for']),
-      proto: headerText(headers['x-forwarded-proto']),
-      host: headerText(headers['x-forwarded-host']),
-    };
-    const anythingSaid = said.for !== '' || said.proto !== '' || said.host !== '';
+    const address = socketAddress(remoteAddress ?? '');
+    const saidFor = headerText(headers['x-forwarded-for']);
+    const saidProto = headerText(headers['x-forwarded-proto']);
+    const saidHost = headerText(headers['x-forwarded-host']);
+    const anythingSaid = saidFor !== '' || saidProto !== '' || saidHost !== '';
     const believed = anythingSaid && address !== '' && isTrusted(address);
-    const forwardedSecure = believed && lastValue(said.proto).toLowerCase() === 'https';
-    const https = encrypted || forwardedSecure;
-    const host = hostOf(
-      believed && said.host !== '' ? lastValue(said.host) : headerText(headers.host),
-      https,
-    );
+    const https = encrypted || (believed && lastValue(saidProto).toLowerCase() === 'https');
+    const hostText = believed && saidHost !== '' ? lastValue(saidHost) : headerText(headers.host);
+    const { host, origin } = https ? secureHost(hostText) : plainHost(hostText);
     return {
-      ip: believed ? clientAddress(said.for, address, isTrusted) : address,
-      secure: https || (said.proto === '' && isLoopback(address)),
+      ip: believed ? clientAddress(saidFor, address, isTrusted) : address,
+      secure: https || (saidProto === '' && isLoopback(address)),
       host,
-      origin: host && `${https ? 'https' : 'http'}://${host}`,
+      origin,
     };
+  };
+}
+
+/** One proxy, or one client that stays connected, asks many times in a row. */
+function rememberedAddress(): (text: string) => string {
+  let lastText = '';
+  let lastAddress = '';
+  return (text) => {
+    if (text !== lastText) {
+      lastText = text;
+      lastAddress = parseAddress(text) ?? '';
+    }
+    return lastAddress;
   };
 }
 
@@ -95,28 +106,35 @@ function addressTest(cidrs: Cidr[]): (address: string) => boolean {
       return { size, number: Math.floor(numberOf(address) / size) };
     });
   return (address) => {
-    if (!isDotted(address)) return list.check(address, 'ipv6');
     const value = numberOf(address);
-    return blocks.some(({ size, number }) => Math.floor(value / size) === number);
+    if (value === NO_NUMBER) return list.check(address, 'ipv6');
+    for (const { size, number } of blocks) if (Math.floor(value / size) === number) return true;
+    return false;
   };
 }
 
-/** For canonical addresses only. */
-function isDotted(address: string): boolean {
-  return !address.includes(':');
-}
-
-function numberOf(dotted: string): number {
+/** The value of a dotted IPv4 address in its canonical form; NO_NUMBER for any other text. */
+function numberOf(text: string): number {
   let value = 0;
   let part = 0;
-  for (let i = 0; i < dotted.length; i++) {
-    const code = dotted.charCodeAt(i);
+  let digits = 0;
+  let dots = 0;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
     if (code === DOT) {
+      if (digits === 0) return NO_NUMBER;
       value = value * 256 + part;
       part = 0;
-    } else part = part * 10 + code - ZERO;
+      digits = 0;
+      dots += 1;
+    } else {
+      part = part * 10 + code - ZERO;
+      digits += 1;
+      const leadingZero = digits > 1 && part < 10;
+      if (code < ZERO || code > NINE || leadingZero || part > 255) return NO_NUMBER;
+    }
   }
-  return value * 256 + part;
+  return dots === 3 && digits > 0 ? value * 256 + part : NO_NUMBER;
 }
 
 /**
@@ -128,7 +146,8 @@ function clientAddress(forwardedFor: string, peer: string, isTrusted: (address: 
   let end = forwardedFor.length;
   while (end > 0) {
     const start = forwardedFor.lastIndexOf(',', end - 1) + 1;
-    const address = parseAddress(withoutPort(forwardedFor.slice(start, end).trim()));
+    const text = forwardedFor.slice(start, end).trim();
+    const address = numberOf(text) === NO_NUMBER ? parseAddress(withoutPort(text)) : text;
     if (address === undefined) return nearest;
     if (!isTrusted(address)) return address;
     nearest = address;
@@ -167,17 +186,18 @@ function lastValue(list: string): string {
 const KEPT_HOSTS = 2_000;
 const MAX_KEPT_LENGTH = 300;
 
+type PeerHost = Pick<Peer, 'host' | 'origin'>;
+
 /** A port sees few different hosts, each again and again. */
-function rememberedHosts(): (text: string, https: boolean) => string {
-  const [secure, plain] = [
-    createBoundedMap<string, string>(KEPT_HOSTS),
-    createBoundedMap<string, string>(KEPT_HOSTS),
-  ];
-  return (text, https) => {
-    const known = https ? secure : plain;
-    const host = known.get(text) ?? hostText(text, https);
-    if (text.length <= MAX_KEPT_LENGTH) known.set(text, host);
-    return host;
+function rememberedHosts(https: boolean): (text: string) => PeerHost {
+  const known = createBoundedMap<string, PeerHost>(KEPT_HOSTS);
+  return (text) => {
+    const kept = known.get(text);
+    if (kept) return kept;
+    const host = hostText(text, https);
+    const read = { host, origin: host && `${https ? 'https' : 'http'}://${host}` };
+    if (text.length <= MAX_KEPT_LENGTH) known.set(text, read);
+    return read;
   };
 }
 

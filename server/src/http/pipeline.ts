@@ -14,9 +14,16 @@ import {
   planIncludes,
   type Reply,
   type RequestFacts,
+  type Throttle,
 } from './operation.ts';
 import { refusalAnswer } from './problem.ts';
-import { type RateWindow, rateHeaders, rateWindow, type TakeRequest } from './rate-limit.ts';
+import {
+  PUBLISHABLE_WINDOW,
+  type RateWindow,
+  rateHeaders,
+  rateWindow,
+  type TakeRequest,
+} from './rate-limit.ts';
 
 export interface Incoming {
   readonly method: string;
@@ -41,7 +48,7 @@ export interface Trace {
 }
 
 export interface PipelineParts {
-  readonly authenticate: (key: string) => Promise<Actor>;
+  readonly authenticate: (key: string, kind: 'key' | 'publishable_key') => Promise<Actor>;
   readonly take: TakeRequest;
   readonly runOnce: RunOnce;
   readonly bodyLimitBytes: number;
@@ -63,6 +70,7 @@ export function createPipeline(parts: PipelineParts): RunOperation {
     const actor = await identify(parts, operation, incoming, headers);
     if (actor) trace.actor = actor;
     authorise(operation.access, actor);
+    if (actor) await countOfWorkspace(parts, operation, actor, headers);
     const body = operation.body ? await receive(parts, operation, incoming) : undefined;
     if (operation.response.contentTypes) {
       return replyOf(
@@ -92,14 +100,25 @@ async function identify(
   incoming: Incoming,
   headers: [string, string][],
 ): Promise<Actor | undefined> {
-  if (operation.access.by === 'nobody') {
+  const { by } = operation.access;
+  if (by === 'nobody') {
     const { id, throttle } = operation;
-    if (throttle) await count(parts, clientNetwork(incoming.facts.ip), { ...throttle, name: id }, headers);
+    if (throttle) await count(parts, throttleBucket(throttle, incoming), { ...throttle, name: id }, headers);
     return undefined;
   }
-  const actor = await parts.authenticate(bearerKey(incoming.header('authorization')));
-  await count(parts, actor.tokenId, rateWindow(actor, operation.rate ?? 'standard'), headers);
+  const actor = await parts.authenticate(bearerKey(incoming.header('authorization')), by);
+  const window = by === 'key' ? rateWindow(actor, operation.rate ?? 'standard') : PUBLISHABLE_WINDOW;
+  await count(parts, actor.tokenId, window, headers);
   return actor;
+}
+
+async function countOfWorkspace(
+  parts: PipelineParts,
+  { id, throttle }: Operation,
+  actor: Actor,
+  headers: [string, string][],
+): Promise<void> {
+  if (throttle?.by === 'workspace') await count(parts, actor.workspaceId, { ...throttle, name: id }, headers);
 }
 
 async function count(
@@ -120,6 +139,12 @@ async function count(
   }
 }
 
+/** Paths that differ only in how they are written are one. */
+function throttleBucket({ by }: Throttle, { facts, params }: Incoming): string {
+  const network = clientNetwork(facts.ip);
+  return by === 'ip-and-path' ? `${network} ${JSON.stringify(params).toLowerCase()}` : network;
+}
+
 function bearerKey(header: string | undefined): string {
   if (header === undefined) {
     throw new AppError('unauthorized', 'Send your API key in the header "Authorization: Bearer <key>".');
@@ -131,6 +156,16 @@ function bearerKey(header: string | undefined): string {
 
 export function authorise(access: Access, actor: Actor | undefined): void {
   if (access.by === 'nobody' || !actor) return;
+  if (access.by === 'key') authoriseKey(access, actor);
+  if (access.plan && !planIncludes(actor.plan, access.plan)) {
+    throw new AppError(
+      'forbidden',
+      `This needs the plan ${access.plan} or higher; the workspace has ${actor.plan}.`,
+    );
+  }
+}
+
+function authoriseKey(access: Extract<Access, { by: 'key' }>, actor: Actor): void {
   if (access.permission && !actor.permissions.has(access.permission)) {
     throw new AppError(
       'forbidden',
@@ -141,12 +176,6 @@ export function authorise(access: Access, actor: Actor | undefined): void {
     throw new AppError(
       'forbidden',
       `This needs one of the roles ${access.roles.join(', ')}; yours is ${actor.role}.`,
-    );
-  }
-  if (access.plan && !planIncludes(actor.plan, access.plan)) {
-    throw new AppError(
-      'forbidden',
-      `This needs the plan ${access.plan} or higher; the workspace has ${actor.plan}.`,
     );
   }
 }
@@ -174,7 +203,7 @@ async function execute<R>(
     ? parseInput(operation.query, queryValues(operation.query, new URLSearchParams(incoming.search)))
     : undefined;
   const body = operation.body && bytes ? parseInput(operation.body, bodyValue(operation, bytes)) : undefined;
-  const result = await operation.run({ params, query, body, request: incoming.facts }, actor);
+  const result = await operation.run({ params, query, body, bytes, request: incoming.facts }, actor);
   if (parts.checkAnswers) operation.response.schema.parse(result);
   return result as R;
 }

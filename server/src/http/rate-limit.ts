@@ -22,6 +22,9 @@ export interface RateWindow {
   readonly windowMs: number;
 }
 
+/** Every page of a site sends the same key, so this bounds what one site can do. */
+export const PUBLISHABLE_WINDOW: RateWindow = { name: 'publishable', limit: 600, windowMs: MINUTE_MS };
+
 export interface RateState {
   readonly allowed: boolean;
   readonly limit: number;

@@ -14,8 +14,11 @@ export type Visit = (request: IncomingMessage, response: ServerResponse, peer: P
 export interface SystemPage {
   readonly status: number;
   readonly contentType: string;
-  readonly body: string;
+  readonly body: string | Buffer;
+  readonly headers?: Readonly<Record<string, string>>;
 }
+
+export type ShowSystemPage = (request: IncomingMessage) => Promise<SystemPage>;
 
 export interface ServerParts {
   readonly api: Api;
@@ -23,7 +26,7 @@ export interface ServerParts {
   readonly hosts: Hosts;
   readonly visit: Visit;
   /** Pages of the service's own hosts that need no encryption, by path. */
-  readonly system: ReadonlyMap<string, () => Promise<SystemPage>>;
+  readonly system: ReadonlyMap<string, ShowSystemPage>;
   /** Stands in for the origin of a request that names no host. */
   readonly publicUrl: string;
 }
@@ -101,7 +104,7 @@ function sendProblem(response: ServerResponse, error: AppError, peer: Peer): voi
 }
 
 function sendSystem(
-  page: () => Promise<SystemPage>,
+  page: ShowSystemPage,
   request: IncomingMessage,
   response: ServerResponse,
   peer: Peer,
@@ -111,14 +114,19 @@ function sendSystem(
     sendProblem(response, new AppError('not_found', `${request.method} is not possible here.`), peer);
     return;
   }
-  page().then(
-    ({ status, contentType, body }) => send(response, status, contentType, body),
+  page(request).then(
+    ({ status, contentType, body, headers }) => send(response, status, contentType, body, headers),
     () => send(response, 500, 'text/plain', 'unavailable'),
   );
 }
 
-function send(response: ServerResponse, status: number, contentType: string, body: string): void {
-  response
-    .writeHead(status, { 'Content-Type': contentType, 'Content-Length': Buffer.byteLength(body) })
-    .end(body);
+function send(
+  response: ServerResponse,
+  status: number,
+  contentType: string,
+  body: string | Buffer,
+  headers: SystemPage['headers'] = {},
+): void {
+  const length = Buffer.byteLength(body);
+  response.writeHead(status, { 'Content-Type': contentType, 'Content-Length': length, ...headers }).end(body);
 }

@@ -1,5 +1,6 @@
 // The country of an address, from a file that comes with the product. Loaded when it is first needed, since it
 // takes memory that an installation without country targeting can do without. Never asks anybody.
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { createAddressRule } from './ip-address.ts';
@@ -23,6 +24,23 @@ export async function openGeoFile<T>(path: string): Promise<(ip: string) => T | 
   const [{ Reader }, file] = await Promise.all([import('maxmind'), readFile(path)]);
   const reader = new Reader(file);
   return (ip) => reader.get(ip) as T | null;
+}
+
+/** What every file in MaxMind's format has near its end, and where at the earliest. */
+const GEO_MARK = Buffer.from('\xab\xcd\xefMaxMind.com', 'latin1');
+const GEO_TAIL_BYTES = 128 * 1024;
+
+/** Whether a file is in MaxMind's format, by its mark alone: it may be large. Throws when it cannot be read. */
+export function isGeoFile(path: string): boolean {
+  const file = openSync(path, 'r');
+  try {
+    const { size } = fstatSync(file);
+    const tail = Buffer.alloc(Math.min(size, GEO_TAIL_BYTES));
+    readSync(file, tail, 0, tail.length, size - tail.length);
+    return tail.includes(GEO_MARK);
+  } finally {
+    closeSync(file);
+  }
 }
 
 export function ownCountryFile(): string {

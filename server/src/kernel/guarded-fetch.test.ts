@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type LookupFunction } from 'node:net';
 import { after, afterEach, before, describe, test } from 'node:test';
-import { createGuardedFetch, type FetchResult } from './guarded-fetch.ts';
+import { createAddressCheck, createGuardedFetch, type FetchResult } from './guarded-fetch.ts';
 
 let handler: RequestListener = (_request, response) => response.end('hello');
 const seen: IncomingMessage[] = [];
@@ -262,5 +262,54 @@ describe('limits', () => {
     assert.equal(reasonOf(await open(`http://127.0.0.1:${rudePort}/`, LIMITS)), 'network');
     await new Promise((resolve) => rude.close(resolve));
     assert.equal(reasonOf(await open(`http://127.0.0.1:${rudePort}/`, LIMITS)), 'network');
+  });
+});
+
+describe('connections that are kept', () => {
+  const kept = createGuardedFetch({ allowPrivate: ['127.0.0.1'], keepAlive: true });
+
+  test('carry one request after the other', async () => {
+    handler = (_request, response) => response.end('hello');
+    for (let i = 0; i < 3; i += 1) assert.equal(reasonOf(await kept(here(), LIMITS)), 'answered 200');
+    assert.equal(new Set(seen.map(({ socket }) => socket)).size, 1);
+  });
+
+  test('are replaced when the other side has closed them', async () => {
+    handler = (_request, response) => response.end('hello');
+    assert.equal(reasonOf(await kept(here(), LIMITS)), 'answered 200');
+    handler = (request, response) => {
+      // Only the connection that was there before is cut.
+      if (request.socket === seen[0]?.socket) request.socket.destroy();
+      else response.end('hello');
+    };
+    assert.equal(reasonOf(await kept(here(), LIMITS)), 'answered 200');
+    assert.equal(new Set(seen.map(({ socket }) => socket)).size, 2);
+  });
+});
+
+describe('the check of an address', () => {
+  for (const [url, answers, refused] of [
+    ['http://127.0.0.1/', [], true],
+    ['http://[::ffff:10.0.0.1]/', [], true],
+    ['https://169.254.169.254/latest', [], true],
+    ['https://8.8.8.8/', [], false],
+    ['ftp://8.8.8.8/', [], true],
+    ['https://inside.example/', ['10.1.2.3'], true],
+    ['https://mixed.example/', ['8.8.8.8', '::1'], true],
+    ['https://outside.example/', ['8.8.8.8'], false],
+    ['https://not-there-yet.example/', [], false],
+  ] as const) {
+    test(`${refused ? 'refuses' : 'passes'} ${url}${answers.length > 0 ? ` at ${answers}` : ''}`, async () => {
+      const check = createAddressCheck({ allowPrivate: [], lookup: resolving([...answers]) });
+      assert.equal((await check(url)) !== undefined, refused);
+    });
+  }
+
+  test('passes what an operator opened, and a name that takes too long', async () => {
+    const open = createAddressCheck({ allowPrivate: ['10.0.0.0/8'], lookup: resolving(['10.1.2.3']) });
+    assert.equal(await open('http://10.9.9.9/'), undefined);
+    assert.equal(await open('http://inside.example/'), undefined);
+    const silent = createAddressCheck({ allowPrivate: [], lookup: () => {}, timeoutMs: 1 });
+    assert.equal(await silent('http://silent.example/'), undefined);
   });
 });

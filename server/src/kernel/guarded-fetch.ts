@@ -4,11 +4,12 @@
 import { lookup as systemLookup } from 'node:dns';
 import {
   type ClientRequest,
+  Agent as HttpAgent,
   request as httpRequest,
   type IncomingHttpHeaders,
   type IncomingMessage,
 } from 'node:http';
-import { request as httpsRequest } from 'node:https';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { type AddressRule, createAddressRule } from './ip-address.ts';
 
@@ -57,6 +58,8 @@ export interface GuardedFetchParts {
   readonly connectTimeoutMs?: number;
   /** How names become addresses; the system's way by default. */
   readonly lookup?: LookupFunction;
+  /** For many requests to few receivers: a connection is judged when it is made, and used again for a while. */
+  readonly keepAlive?: boolean;
 }
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
@@ -76,19 +79,31 @@ interface Hop {
   readonly connectTimeoutMs: number;
   readonly mayReach: AddressRule;
   readonly lookup: LookupFunction;
+  readonly agents: Agents | undefined;
 }
+
+interface Agents {
+  readonly http: HttpAgent;
+  readonly https: HttpsAgent;
+}
+
+const IDLE_CONNECTIONS = { keepAlive: true, maxFreeSockets: 4, timeout: 15_000 };
 
 export function createGuardedFetch(parts: GuardedFetchParts): GuardedFetch {
   const { userAgent = 'Mozilla/5.0 (compatible; Linktrail)', connectTimeoutMs = 3_000 } = parts;
   const mayReach = createAddressRule(parts.allowPrivate);
   const lookup = guardedLookup(parts.lookup ?? (systemLookup as LookupFunction), mayReach);
+  const agents = parts.keepAlive
+    ? { http: new HttpAgent(IDLE_CONNECTIONS), https: new HttpsAgent(IDLE_CONNECTIONS) }
+    : undefined;
   const base = { 'User-Agent': userAgent, Accept: '*/*', 'Accept-Encoding': 'identity' };
 
   return async (url, request) => {
     const signal = AbortSignal.timeout(request.timeoutMs);
     const headers = { ...base, ...request.headers };
     try {
-      return await follow(url, { request, headers, signal, connectTimeoutMs, mayReach, lookup }, base);
+      const hop = { request, headers, signal, connectTimeoutMs, mayReach, lookup, agents };
+      return await follow(url, hop, base);
     } catch (error) {
       return failed(error, signal);
     }
@@ -132,17 +147,27 @@ function send(url: URL, hop: Hop): Promise<IncomingMessage> {
   // Numbers never pass through the look-up. The URL parser has already undone hex, octal and short forms.
   if (isIP(host) && !hop.mayReach(host)) throw closed(host);
   const { method = 'GET', body } = hop.request;
+  const secure = url.protocol === 'https:';
   return new Promise((resolve, reject) => {
-    const request = (url.protocol === 'https:' ? httpsRequest : httpRequest)(url, {
+    const request = (secure ? httpsRequest : httpRequest)(url, {
       method,
       headers: { ...hop.headers, ...(body !== undefined && { 'Content-Length': Buffer.byteLength(body) }) },
       lookup: hop.lookup,
       signal: hop.signal,
-      agent: false,
+      agent: (secure ? hop.agents?.https : hop.agents?.http) ?? false,
     });
-    limitConnecting(request, url.protocol === 'https:', hop.connectTimeoutMs);
-    request.on('response', resolve);
-    request.on('error', reject);
+    limitConnecting(request, secure, hop.connectTimeoutMs);
+    let answered = false;
+    request.on('response', (response) => {
+      answered = true;
+      resolve(response);
+    });
+    request.on('error', (error) => {
+      // The other side may close an idle connection at the moment it is used again: that says nothing of it.
+      const stale = request.reusedSocket && !answered && !hop.signal.aborted;
+      if (stale) resolve(send(url, { ...hop, agents: undefined }));
+      else reject(error);
+    });
     request.end(body);
   });
 }
@@ -153,7 +178,10 @@ function limitConnecting(request: ClientRequest, secure: boolean, timeoutMs: num
     timeoutMs,
   );
   const stop = () => clearTimeout(timer);
-  request.on('socket', (socket) => socket.once(secure ? 'secureConnect' : 'connect', stop));
+  request.on('socket', (socket) => {
+    if (request.reusedSocket) stop();
+    else socket.once(secure ? 'secureConnect' : 'connect', stop);
+  });
   request.on('close', stop);
 }
 
@@ -169,6 +197,36 @@ function guardedLookup(lookup: LookupFunction, mayReach: AddressRule): LookupFun
       if (refused) return callback(closed(hostname), []);
       if (options.all) callback(null, addresses);
       else callback(null, first.address, first.family);
+    });
+  };
+}
+
+/** Why requests to an address would be refused as things are; undefined when they would be made. */
+export type AddressCheck = (url: string) => Promise<string | undefined>;
+
+/**
+ * Tells a user early. A name that has no address yet, or takes too long to look up, passes: what counts is
+ * judged again when a connection is made.
+ */
+export function createAddressCheck(
+  parts: Pick<GuardedFetchParts, 'allowPrivate' | 'lookup'> & { readonly timeoutMs?: number },
+): AddressCheck {
+  const mayReach = createAddressRule(parts.allowPrivate);
+  const lookup = guardedLookup(parts.lookup ?? (systemLookup as LookupFunction), mayReach);
+  return async (url) => {
+    const parsed = URL.parse(url);
+    if (parsed?.protocol !== 'http:' && parsed?.protocol !== 'https:') {
+      return 'Only http and https addresses can be requested.';
+    }
+    const host = parsed.hostname.replace(/^\[|\]$/g, '');
+    if (isIP(host)) return mayReach(host) ? undefined : closed(host).message;
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => resolve(undefined), parts.timeoutMs ?? 1_000);
+      lookup(host, { all: true }, (error) => {
+        clearTimeout(timer);
+        const refused = error instanceof Failure && error.reason === 'closed_network';
+        resolve(refused ? error.message : undefined);
+      });
     });
   };
 }

@@ -1,6 +1,6 @@
 // Identifiers and secrets. Ids are a prefix and 26 characters of Crockford base32 over 48 bits of time
 // and 80 random bits: unique, and in order of creation even when the clock is set back.
-import { createHash, hash, randomBytes, randomInt, timingSafeEqual } from 'node:crypto';
+import { createHash, createHmac, hash, randomBytes, randomInt, timingSafeEqual } from 'node:crypto';
 import type { Clock } from './clock.ts';
 
 const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
@@ -68,6 +68,10 @@ export function chance(): number {
 
 export function sha256Hex(text: string | Uint8Array): string {
   return hash('sha256', text, 'hex');
+}
+
+export function hmacSha256Hex(key: string, text: string | Uint8Array): string {
+  return createHmac('sha256', key).update(text).digest('hex');
 }
 
 export function sameSecret(a: string, b: string): boolean {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { createAddressRule } from './ip-address.ts';
+import { createAddressRule, truncateAddress } from './ip-address.ts';
 
 const PUBLIC = [
   '1.1.1.1',
@@ -117,4 +117,20 @@ describe('which addresses requests of the server may reach', () => {
       assert.equal(rule(address), false, address);
     }
   });
+});
+
+describe('an address without the part that tells neighbours apart', () => {
+  const TABLE: [address: string, network: string][] = [
+    ['203.0.113.77', '203.0.113.0'],
+    ['8.8.8.8', '8.8.8.0'],
+    ['2001:db8:12:3456::1', '2001:db8:12::'],
+    ['2001:db8::1', '2001:db8::'],
+    ['2001:0:0:1::', '2001::'],
+    ['::1', '::'],
+    ['::ffff:203.0.113.77', '203.0.113.0'],
+    ['', ''],
+    ['nonsense', ''],
+  ];
+  for (const [address, network] of TABLE)
+    test(`"${address}" becomes "${network}"`, () => assert.equal(truncateAddress(address), network));
 });

@@ -65,6 +65,15 @@ function innerIPv4(address: string): string | undefined {
   return undefined;
 }
 
+/** Without the part that tells neighbours apart: 24 bits of IPv4 stay, 48 of IPv6. Empty for what is no address. */
+export function truncateAddress(address: string): string {
+  const dottedForm = isIPv6(address) ? innerIPv4(address) : address;
+  if (dottedForm !== undefined) return isIPv4(dottedForm) ? dottedForm.replace(/\d+$/, '0') : '';
+  const groups = groupsOf(address).slice(0, 3);
+  while (groups.at(-1) === 0) groups.pop();
+  return `${groups.map((group) => group.toString(16)).join(':')}::`;
+}
+
 /** What one client has to itself: an IPv4 address, or the 64 bits that an IPv6 network shares. */
 export function clientNetwork(address: string): string {
   if (!isIPv6(address)) return address;

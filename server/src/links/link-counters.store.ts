@@ -1,6 +1,7 @@
-// The click counters of links. They are added up before they come here: one row per link and call.
+// The counters of links. Clicks are added up before they come here: one row per link and call.
 import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
+import type { LinkConversions } from './link.ts';
 
 export interface LinkClicks {
   readonly linkId: string;
@@ -25,6 +26,27 @@ export function createLinkCounterStore(db: Database) {
           from (values ${sql.join(values)}) as added
           where link.id = added.column1`.execute(db.query);
       }
+    },
+
+    /**
+     * In the transaction of the conversion: who adds to the same link waits until it ends. Returns the counters as
+     * they are then; undefined when the link is gone.
+     */
+    async addConversions(
+      linkId: string,
+      { leads = 0, conversions = 0, sales = 0, saleAmount = 0 }: Partial<LinkConversions>,
+    ): Promise<LinkConversions | undefined> {
+      return db.query
+        .updateTable('link')
+        .set((eb) => ({
+          leads: eb('leads', '+', leads),
+          conversions: eb('conversions', '+', conversions),
+          sales: eb('sales', '+', sales),
+          sale_amount: eb('sale_amount', '+', saleAmount),
+        }))
+        .where('id', '=', linkId)
+        .returning(['leads', 'conversions', 'sales', 'sale_amount as saleAmount'])
+        .executeTakeFirst();
     },
   };
 }

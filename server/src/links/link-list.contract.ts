@@ -5,6 +5,7 @@ import { before, test } from 'node:test';
 import { type Expression, type SqlBool, sql } from 'kysely';
 import type { Database } from '../db/database.ts';
 import type { PageRequest } from '../db/page.ts';
+import { createTextSearch } from '../db/text-search.ts';
 import { AppError } from '../kernel/errors.ts';
 import type { TestDatabases } from '../testing/databases.ts';
 import { createLinkStore } from './link.store.ts';
@@ -12,7 +13,6 @@ import { EMPTY_FIELDS } from './link.ts';
 import { GROUPINGS, type LinkGrouping } from './link-count.store.ts';
 import type { LinkFilter } from './link-filter.ts';
 import { createLinkListStore } from './link-list.store.ts';
-import { createLinkSearchStore } from './link-search.store.ts';
 import type { LinkSort } from './link-walk.ts';
 
 interface Sample {
@@ -162,7 +162,7 @@ export async function prepare(db: Database): Promise<void> {
 
 export function openLists(db: Database) {
   const links = createLinkStore(db);
-  const search = createLinkSearchStore(db);
+  const search = createTextSearch(db, 'link');
   const lists = createLinkListStore(db, links, search);
   // So small that a few hundred links take every way that millions do.
   const smallLists = createLinkListStore(db, links, search, {

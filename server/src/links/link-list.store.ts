@@ -3,12 +3,12 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../db/database.ts';
 import type { PageRequest } from '../db/page.ts';
+import type { TextSearch } from '../db/text-search.ts';
 import { invalid } from '../kernel/errors.ts';
 import type { LinkStore } from './link.store.ts';
 import type { Link } from './link.ts';
 import { createLinkCountStore, type LinkGroup, type LinkGrouping, MAX_GROUPS } from './link-count.store.ts';
 import { conditions, inScope, isWholeFilter, type LinkFilter, type Scope, scopesOf } from './link-filter.ts';
-import type { LinkSearchStore } from './link-search.store.ts';
 import {
   beyond,
   type ChunkSizes,
@@ -46,7 +46,7 @@ interface Slice {
 export function createLinkListStore(
   db: Database,
   links: LinkStore,
-  search: LinkSearchStore,
+  search: TextSearch,
   sizes: LinkListSizes = SIZES,
 ) {
   const counters = createLinkCountStore(db);

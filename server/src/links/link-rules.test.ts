@@ -29,7 +29,7 @@ const LOOK: Lookups = {
   domain: async (slug) => (slug === OWN.slug ? OWN : SHARED),
   assertFolder: async () => {},
   assertCurrentFolder: async () => {},
-  assertProgram: async () => {},
+  resolveProgram: async () => ({ programId: 'prog_1', partnerId: null, folderId: null }),
   assertWebhooks: async () => {},
 };
 
@@ -84,6 +84,7 @@ const linkWith = (fields: Partial<Link>): Link => ({
   createdAt: 1,
   updatedAt: 1,
   tags: [],
+  webhookIds: [],
   ...fields,
 });
 
@@ -161,6 +162,7 @@ describe('a change', () => {
       createdAt: _cr,
       updatedAt: _up,
       tags: _t,
+      webhookIds: _wh,
       ...before
     } = link;
     assert.deepEqual(fields, { ...before, comments: null });

@@ -33,7 +33,24 @@ export interface Item {
   prefix: string | undefined;
   /** Undefined: the tags stay as they are. */
   tags: readonly LinkTag[] | undefined;
+  /** Undefined: the webhooks stay as they are. */
+  webhookIds: readonly string[] | undefined;
   error: AppError | undefined;
+}
+
+/** The program and the partner that a link is said to belong to. */
+export interface ProgramWish {
+  readonly programId: string | null;
+  readonly partnerId: string | null;
+  /** Names the partner where no id does. */
+  readonly tenantId: string | null;
+}
+
+export interface ProgramLink {
+  readonly programId: string;
+  readonly partnerId: string | null;
+  /** Where links of the program go that are put nowhere else. */
+  readonly folderId: string | null;
 }
 
 /** What the rules ask about the rest of the world. */
@@ -44,7 +61,7 @@ export interface Lookups {
   assertFolder(id: string): Promise<void>;
   /** The folder the link is in already. */
   assertCurrentFolder(id: string): Promise<void>;
-  assertProgram(ids: { programId: string | null; partnerId: string | null }): Promise<void>;
+  resolveProgram(wish: ProgramWish): Promise<ProgramLink>;
   assertWebhooks(ids: readonly string[]): Promise<void>;
 }
 
@@ -69,6 +86,7 @@ export function newItem(draft: LinkDraft | AppError, existing?: Link, addUpTags 
     random: false,
     prefix: undefined,
     tags: undefined,
+    webhookIds: undefined,
     error,
   };
 }
@@ -108,7 +126,7 @@ export async function applySharedRules(item: Item, look: Lookups, found: Found):
   applyTags(item, found);
   await applyFolder(item, look);
   await applyProgram(item, look);
-  await assertWebhooks(item, look);
+  await applyWebhooks(item, look);
   applyDates(item, look.nowMs);
   assertNoLoop(item);
 }
@@ -118,7 +136,7 @@ export async function assertNamed(draft: LinkDraft, look: Lookups, found: Found)
   const item = newItem(draft);
   applyTags(item, found);
   await applyFolder(item, look);
-  await assertWebhooks(item, look);
+  await applyWebhooks(item, look);
 }
 
 function applyDestinations({ draft, existing, fields }: Item): void {
@@ -344,16 +362,29 @@ async function applyFolder({ draft, existing, fields }: Item, look: Lookups): Pr
   fields.folderId = draft.folderId;
 }
 
-async function applyProgram({ draft, fields }: Item, look: Lookups): Promise<void> {
+async function applyProgram({ draft, existing, fields }: Item, look: Lookups): Promise<void> {
   const { programId, partnerId } = draft;
-  if (programId || partnerId)
-    await look.assertProgram({ programId: programId ?? null, partnerId: partnerId ?? null });
-  if (programId !== undefined) fields.programId = programId;
-  if (partnerId !== undefined) fields.partnerId = partnerId;
+  if (!programId && !partnerId) {
+    if (programId !== undefined) fields.programId = programId;
+    if (partnerId !== undefined) fields.partnerId = partnerId;
+    return;
+  }
+  const kept = programId === existing?.programId ? existing?.partnerId : undefined;
+  const found = await look.resolveProgram({
+    programId: programId ?? null,
+    partnerId: (partnerId === undefined ? kept : partnerId) ?? null,
+    tenantId: fields.tenantId,
+  });
+  fields.programId = found.programId;
+  fields.partnerId = found.partnerId;
+  if (draft.folderId === undefined && !existing) fields.folderId = found.folderId;
 }
 
-async function assertWebhooks({ draft }: Item, look: Lookups): Promise<void> {
-  if (draft.webhookIds?.length) await look.assertWebhooks([...new Set(draft.webhookIds)]);
+async function applyWebhooks(item: Item, look: Lookups): Promise<void> {
+  const { webhookIds } = item.draft;
+  if (webhookIds === undefined) return;
+  item.webhookIds = [...new Set(webhookIds ?? [])].sort();
+  if (item.webhookIds.length > 0) await look.assertWebhooks(item.webhookIds);
 }
 
 function applyDates({ draft, fields }: Item, nowMs: number): void {

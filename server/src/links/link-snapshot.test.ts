@@ -151,6 +151,33 @@ test('what was read before a change is not kept after it', async () => {
   }
 });
 
+test('a changed setting of a workspace holds for all of its links, and a reading from before it is not kept', async () => {
+  const store = makeStore();
+  const rich = { password: 's' };
+  const put = (ipPrivacy: VisitLink['ipPrivacy']) => {
+    store.put(linkOf('a.example', 'x', { ipPrivacy }));
+    store.put(linkOf('a.example', 'y', { ipPrivacy, ...rich }));
+    store.put(linkOf('a.example', 'long', { workspaceId: 'ws_other' }));
+  };
+  put('standard');
+  const snapshot = createLinkSnapshot({ source: store.source, maxLinks: 100 });
+  const settings = () =>
+    Promise.all(['x', 'y', 'long'].map(async (key) => (await find(snapshot, 'a.example', key))?.ipPrivacy));
+  assert.deepEqual(await settings(), ['standard', 'standard', 'standard']);
+  snapshot.forgetLink('a.example', 'x');
+  const release = store.hold();
+  const early = find(snapshot, 'a.example', 'x');
+  await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+  put('drop');
+  snapshot.forgetWorkspace('ws_1');
+  release();
+  await early;
+  store.calls.length = 0;
+  assert.equal((await find(snapshot, 'a.example', 'y'))?.ipPrivacy, 'drop');
+  assert.deepEqual(await settings(), ['drop', 'drop', 'standard']);
+  assert.deepEqual(store.calls, ['links a.example: y', 'links a.example: x']);
+});
+
 test('forgetting a domain forgets its links and no others', async () => {
   const store = makeStore();
   store.put(linkOf('a.example', 'x'));

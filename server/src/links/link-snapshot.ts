@@ -27,6 +27,8 @@ export interface LinkSnapshot {
   forgetLink(slug: string, key: string): void;
   /** A domain and everything on it. */
   forgetDomain(slug: string): void;
+  /** The settings of a workspace, which all of its links carry. */
+  forgetWorkspace(workspaceId: string): void;
   forgetAll(): void;
   stats(): SnapshotStats;
 }
@@ -49,10 +51,20 @@ export interface SnapshotOptions {
 export function createLinkSnapshot(options: SnapshotOptions): LinkSnapshot {
   const { source, maxLinks, maxDomains = 10_000, maxAbsent = 20_000 } = options;
   const packer = createLinkPacker();
-  const links = createShelf<PackedLink>(maxLinks, maxAbsent, (slot: Slot) => loadLink(slot));
-  const domains = createShelf<SnapshotDomain>(maxDomains, maxAbsent, (slot: Slot) => loadDomain(slot.key));
+  const links = createShelf<VisitLink, PackedLink>({
+    max: maxLinks,
+    maxAbsent,
+    load: (slot) => loadLink(slot),
+    pack: packer.pack,
+  });
+  const domains = createShelf<SnapshotDomain, SnapshotDomain>({
+    max: maxDomains,
+    maxAbsent,
+    load: (slot) => loadDomain(slot.key),
+    pack: (domain) => domain,
+  });
   const loadDomain = batchPerTurn((slugs: string[]) => numbered(slugs));
-  const loadLink = createLinkLoader(source, packer.pack);
+  const loadLink = createLinkLoader(source);
   let lastNumber = 0;
 
   async function numbered(slugs: string[]): Promise<Map<string, SnapshotDomain>> {
@@ -65,13 +77,16 @@ export function createLinkSnapshot(options: SnapshotOptions): LinkSnapshot {
   }
 
   return {
-    domain: (slug) => domains.get(slug, { domain: undefined, key: slug }),
+    domain(slug) {
+      const kept = domains.find(slug);
+      return kept === undefined ? domains.load(slug, { domain: undefined, key: slug }) : kept;
+    },
     link(domain, lookupKey) {
-      const kept = links.get(nameOf(domain, lookupKey), { domain, key: lookupKey });
+      const name = nameOf(domain, lookupKey);
+      const kept = links.find(name);
       if (kept === null) return null;
-      if (kept instanceof Promise)
-        return kept.then((late) => (late === null ? null : packer.unpack(late, domain, lookupKey)));
-      return packer.unpack(kept, domain, lookupKey);
+      const link = kept === undefined ? undefined : packer.unpack(kept, domain, lookupKey);
+      return link ?? links.load(name, { domain, key: lookupKey });
     },
     forgetLink(slug, key) {
       const domain = domains.peek(slug);
@@ -80,9 +95,14 @@ export function createLinkSnapshot(options: SnapshotOptions): LinkSnapshot {
       links.forget(nameOf(domain, key.toLowerCase()));
     },
     forgetDomain: domains.forget,
+    forgetWorkspace(workspaceId) {
+      packer.forgetWorkspace(workspaceId);
+      links.forgetLoads();
+    },
     forgetAll() {
       domains.forgetAll();
       links.forgetAll();
+      packer.forgetWorkspaces();
     },
     stats: () => ({ ...links.stats(), links: links.size(), domains: domains.size() }),
   };
@@ -98,33 +118,41 @@ interface Slot {
 }
 
 /** The misses of one turn, in one call per domain. */
-function createLinkLoader(source: SnapshotSource, pack: (link: VisitLink) => PackedLink) {
-  const load = batchPerTurn(async (slots: Slot[]) => {
+function createLinkLoader(source: SnapshotSource) {
+  return batchPerTurn(async (slots: Slot[]) => {
     const byDomain = Map.groupBy(slots, (slot) => slot.domain as SnapshotDomain);
-    const loaded = new Map<Slot, PackedLink>();
+    const loaded = new Map<Slot, VisitLink>();
     await Promise.all(
       [...byDomain].map(async ([domain, group]) => {
         const found = await source.loadLinks(domain, [...new Set(group.map((slot) => slot.key))]);
         for (const slot of group) {
           const link = found.get(slot.key);
-          if (link) loaded.set(slot, pack(link));
+          if (link) loaded.set(slot, link);
         }
       }),
     );
     return loaded;
   });
-  return load;
 }
 
 const ABSENT = Symbol('absent');
 
+interface ShelfOptions<T, P> {
+  readonly max: number;
+  readonly maxAbsent: number;
+  readonly load: (slot: Slot) => Promise<T | undefined>;
+  /** The form in which a value is kept; not called for what a change overtook. */
+  readonly pack: (value: T) => P;
+}
+
 /** Values by name with a bound; remembers also what is not there. */
-function createShelf<T extends NonNullable<unknown>>(
-  max: number,
-  maxAbsent: number,
-  load: (slot: Slot) => Promise<T | undefined>,
-) {
-  const kept: BoundedMap<string, T> = createBoundedMap(max);
+function createShelf<T extends NonNullable<unknown>, P extends NonNullable<unknown>>({
+  max,
+  maxAbsent,
+  load,
+  pack,
+}: ShelfOptions<T, P>) {
+  const kept: BoundedMap<string, P> = createBoundedMap(max);
   const absent: BoundedMap<string, typeof ABSENT> = createBoundedMap(maxAbsent);
   /** What is being loaded now. A change takes it off: what was read before the change is not kept. */
   const loading = new Map<string, Promise<T | null>>();
@@ -138,7 +166,7 @@ function createShelf<T extends NonNullable<unknown>>(
         if (loading.get(name) === started) {
           loading.delete(name);
           if (value === undefined) absent.set(name, ABSENT);
-          else kept.set(name, value);
+          else kept.set(name, pack(value));
         }
         return value ?? null;
       },
@@ -152,24 +180,22 @@ function createShelf<T extends NonNullable<unknown>>(
   }
 
   return {
-    get(name: string, slot: Slot): T | null | Promise<T | null> {
+    /** Null when it is known not to be there; undefined when nothing is known. */
+    find(name: string): P | null | undefined {
       const value = kept.get(name);
-      if (value !== undefined) {
-        hits += 1;
-        return value;
-      }
-      if (absent.get(name)) {
-        hits += 1;
-        return null;
-      }
-      return loading.get(name) ?? fetch(name, slot);
+      if (value === undefined && !absent.get(name)) return undefined;
+      hits += 1;
+      return value ?? null;
     },
-    peek: (name: string): T | undefined => kept.get(name),
+    load: (name: string, slot: Slot): Promise<T | null> => loading.get(name) ?? fetch(name, slot),
+    peek: (name: string): P | undefined => kept.get(name),
     forget(name: string): void {
       loading.delete(name);
       kept.delete(name);
       absent.delete(name);
     },
+    /** What is being read now may be old: it is not kept. */
+    forgetLoads: () => loading.clear(),
     forgetAll(): void {
       loading.clear();
       kept.clear();

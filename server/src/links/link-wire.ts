@@ -103,7 +103,7 @@ export function presentLink(link: Link, origin: string): WireLink {
     publicStats: link.publicStats,
     tags: link.tags.map(({ id, name, color }) => ({ id, name, color })),
     folderId: link.folderId,
-    webhookIds: [],
+    webhookIds: [...link.webhookIds],
     comments: link.comments,
     shortLink: short,
     qrCode: `${origin}/api/qr?url=${short}?qr=1`,

@@ -26,6 +26,8 @@ import {
   type Item,
   type Lookups,
   newItem,
+  type ProgramLink,
+  type ProgramWish,
 } from './link-rules.ts';
 
 /** What became of one item of a call on many. */
@@ -38,6 +40,10 @@ export interface LinkWritesParts {
   readonly folders: Pick<Folders, 'assertUsable' | 'findRefused'>;
   readonly tags: Tags;
   readonly workspaces: Workspaces;
+  /** Refuses a program that is not the workspace's, and a partner that is not in it. */
+  readonly resolveProgram: (workspaceId: string, wish: ProgramWish) => Promise<ProgramLink>;
+  /** Refuses webhooks that are not there, and those that do not hear of clicks on single links. */
+  readonly assertWebhooks: (workspaceId: string, ids: readonly string[]) => Promise<void>;
   readonly record: RecordLinks;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -86,6 +92,8 @@ export function createLinkWrites(parts: LinkWritesParts) {
       const links = [...created.values()];
       if (links.length > 0) {
         await store.addTags(new Map(links.map((link) => [link.id, link.tags.map((tag) => tag.id)])));
+        const heard = links.filter((link) => link.webhookIds.length > 0);
+        await store.setWebhooks(new Map(heard.map((link) => [link.id, link.webhookIds])), clock.now());
         await record('link.created', links);
         await workspaces.countLinks(actor.workspaceId, links.length);
         // Again, now that nobody else can count: requests at the same moment must not exceed it together.
@@ -106,7 +114,7 @@ export function createLinkWrites(parts: LinkWritesParts) {
       const made = open.map((item) => ({ item, link: newLink(actor, item, ids('link_'), clock.now()) }));
       const inserted = await store.insert(made.map(({ link }) => link));
       for (const { item, link } of made) {
-        if (inserted.has(link.id)) created.set(item, toNewLink(link, item.tags ?? []));
+        if (inserted.has(link.id)) created.set(item, toNewLink(link, item));
         else if (!item.random || item.fields.externalId !== null) item.error = taken();
       }
       await assignRandomKeys(
@@ -144,11 +152,13 @@ export function createLinkWrites(parts: LinkWritesParts) {
     const existing = item.existing as Link;
     const change = changedFields(existing, item.fields);
     const retagged = item.tags !== undefined && !sameTags(item.tags, existing.tags);
-    if (Object.keys(change).length === 0 && !retagged) return false;
+    const reheard = item.webhookIds !== undefined && !isDeepStrictEqual(item.webhookIds, existing.webhookIds);
+    if (Object.keys(change).length === 0 && !retagged && !reheard) return false;
     const lookup = item.domain && { lookup_key: lookupKey(item.fields.key, item.domain) };
     const restarted = change.testVariants !== undefined || change.testCompletedAt !== undefined;
     const columns = { ...toColumns(change), ...lookup, ...(restarted && { test_ended_at: null }) };
     await store.update(existing.id, { ...columns, updated_at: clock.now() }).catch(asConflict);
+    if (reheard) await store.setWebhooks(new Map([[existing.id, item.webhookIds ?? []]]), clock.now());
     if (retagged) await store.setTags(new Map([[existing.id, (item.tags ?? []).map((tag) => tag.id)]]));
     return true;
   }
@@ -174,22 +184,18 @@ export function createLinkWrites(parts: LinkWritesParts) {
   return { createMany, updateMany, deleteAll, assertUsable };
 }
 
-function lookups({ domains, folders, clock }: LinkWritesParts, actor: Actor): Lookups {
+function lookups(
+  { domains, folders, clock, resolveProgram, assertWebhooks }: LinkWritesParts,
+  actor: Actor,
+): Lookups {
   const domain = remembering((slug: string) => domains.forLink(actor.workspaceId, slug || undefined));
   return {
     nowMs: clock.now(),
     domain: (slug) => domain(slug ?? ''),
     assertFolder: remembering((id: string) => folders.assertUsable(actor, id, 'write')),
     assertCurrentFolder: remembering((id: string) => assertFolderOpen(folders, actor, id, 'write')),
-    assertProgram: async () => {
-      throw new AppError('not_found', 'custom: programId: this workspace has no such program');
-    },
-    assertWebhooks: async (wanted) => {
-      throw new AppError(
-        'unprocessable_entity',
-        `custom: webhookIds: there are no webhooks ${wanted.join(', ')}`,
-      );
-    },
+    resolveProgram: (wish) => resolveProgram(actor.workspaceId, wish),
+    assertWebhooks: (wanted) => assertWebhooks(actor.workspaceId, wanted),
   };
 }
 
@@ -252,7 +258,8 @@ function newLink(actor: Actor, { fields, domain }: Item, id: string, nowMs: numb
   return {
     id,
     workspaceId: actor.workspaceId,
-    userId: actor.userId,
+    // A program that acts by itself is no user.
+    userId: actor.userId || null,
     fields,
     lookupKey:
       fields.key === ROOT_KEY ? ROOT_KEY : lookupKey(fields.key, domain as NonNullable<Item['domain']>),
@@ -260,13 +267,14 @@ function newLink(actor: Actor, { fields, domain }: Item, id: string, nowMs: numb
   };
 }
 
-function toNewLink({ id, workspaceId, userId, fields, createdAt }: NewLink, tags: readonly LinkTag[]): Link {
+function toNewLink({ id, workspaceId, userId, fields, createdAt }: NewLink, item: Item): Link {
   return {
     ...fields,
     id,
     workspaceId,
     userId,
-    tags,
+    tags: item.tags ?? [],
+    webhookIds: item.webhookIds ?? [],
     disabledAt: null,
     bannedAt: null,
     clicks: 0,

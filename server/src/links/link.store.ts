@@ -33,8 +33,8 @@ export interface NewLink {
 
 export function createLinkStore(db: Database) {
   async function withTags(rows: Row[]): Promise<Link[]> {
-    const tags = rows.length === 0 ? new Map<string, LinkTag[]>() : await tagsOf(rows.map((row) => row.id));
-    return rows.map((row) => toLink(row, tags.get(row.id) ?? []));
+    const attached = rows.length === 0 ? new Map() : await attachedTo(rows.map((row) => row.id));
+    return rows.map((row) => toLink(row, attached.get(row.id) ?? NOTHING));
   }
 
   /** Rows are locked in the order of the query: the same everywhere, so that nobody waits in a circle. */
@@ -42,21 +42,31 @@ export function createLinkStore(db: Database) {
     return (db.engine === 'postgres' && lock ? query.forUpdate() : query).execute();
   }
 
-  async function tagsOf(linkIds: string[]): Promise<Map<string, LinkTag[]>> {
+  /** Tags and webhooks in one statement: most links have neither, and none should cost two questions. */
+  async function attachedTo(linkIds: string[]): Promise<Map<string, Attached>> {
+    const webhooks = db.query
+      .selectFrom('webhook_link')
+      .select(['link_id', 'webhook_id as id'])
+      .select([sql<string | null>`null`.as('name'), sql<string | null>`null`.as('color')])
+      .select(sql<number>`0`.as('position'))
+      .where('link_id', 'in', linkIds);
     const rows = await db.query
       .selectFrom('link_tag')
       .innerJoin('tag', 'tag.id', 'link_tag.tag_id')
-      .select(['link_tag.link_id', 'tag.id', 'tag.name', 'tag.color'])
+      .select(['link_tag.link_id', 'tag.id', 'tag.name', 'tag.color', 'link_tag.position'])
       .where('link_tag.link_id', 'in', linkIds)
-      .orderBy('link_tag.link_id')
-      .orderBy('link_tag.position')
+      .$castTo<{ link_id: string; id: string; name: string | null; color: string | null; position: number }>()
+      .unionAll(webhooks)
+      .orderBy('link_id')
+      .orderBy('position')
+      .orderBy('id')
       .execute();
-    const byLink = new Map<string, LinkTag[]>();
+    const byLink = new Map<string, { tags: LinkTag[]; webhookIds: string[] }>();
     for (const { link_id, id, name, color } of rows) {
-      const list = byLink.get(link_id);
-      const tag = { id, name, color: color as TagColor };
-      if (list) list.push(tag);
-      else byLink.set(link_id, [tag]);
+      const attached = byLink.get(link_id) ?? { tags: [], webhookIds: [] };
+      byLink.set(link_id, attached);
+      if (name === null) attached.webhookIds.push(id);
+      else attached.tags.push({ id, name, color: color as TagColor });
     }
     return byLink;
   }
@@ -178,6 +188,19 @@ export function createLinkStore(db: Database) {
     },
 
     addTags: insertTags,
+
+    /** Replaces the webhooks that hear of clicks on these links. */
+    async setWebhooks(webhookIds: ReadonlyMap<string, readonly string[]>, nowMs: number): Promise<void> {
+      if (webhookIds.size === 0) return;
+      await db.query
+        .deleteFrom('webhook_link')
+        .where('link_id', 'in', [...webhookIds.keys()])
+        .execute();
+      const rows = [...webhookIds].flatMap(([linkId, ids]) =>
+        ids.map((id) => ({ link_id: linkId, webhook_id: id, created_at: nowMs })),
+      );
+      if (rows.length > 0) await db.query.insertInto('webhook_link').values(rows).execute();
+    },
 
     /** At most so many links of a domain or a folder, in no particular order. */
     async findSome(
@@ -382,7 +405,12 @@ function toRow(link: NewLink): Insertable<Schema['link']> {
   };
 }
 
-export function toLink(row: Row, tags: readonly LinkTag[]): Link {
+/** What hangs on a link in tables of its own. */
+type Attached = Pick<Link, 'tags' | 'webhookIds'>;
+
+const NOTHING: Attached = { tags: [], webhookIds: [] };
+
+export function toLink(row: Row, { tags, webhookIds }: Attached): Link {
   return {
     id: row.id,
     workspaceId: row.workspace_id,
@@ -431,5 +459,6 @@ export function toLink(row: Row, tags: readonly LinkTag[]): Link {
     createdAt: row.created_at,
     updatedAt: row.updated_at,
     tags,
+    webhookIds,
   };
 }

@@ -66,7 +66,12 @@ export interface Link extends Readonly<LinkFields> {
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly tags: readonly LinkTag[];
+  /** Those that hear of clicks on this link in particular. */
+  readonly webhookIds: readonly string[];
 }
+
+/** The counters that conversions raise. */
+export type LinkConversions = Pick<Link, 'leads' | 'conversions' | 'sales' | 'saleAmount'>;
 
 /** A link with nothing set. */
 export const EMPTY_FIELDS: LinkFields = {

@@ -20,6 +20,11 @@ export interface LinksParts extends LinkWritesParts {
   readonly saveImage: SaveImage;
 }
 
+/** A link by the caller's own id, or by where it stands. */
+export type LinkName =
+  | { readonly externalId: string }
+  | { readonly externalId?: undefined; readonly domain: string; readonly key: string };
+
 /** What became of a link that the caller named. */
 export interface NamedOutcome {
   /** The id of the link; of an unknown one, the name it was given. */
@@ -38,6 +43,16 @@ export function createLinks(parts: LinksParts) {
   async function find(workspaceId: string, ref: string, lock?: LinkLock): Promise<Link | undefined> {
     if (!ref.startsWith('ext_')) return (await store.findByIds([ref], lock))[0];
     return (await store.findByExternalIds(workspaceId, [stripExternalPrefix(ref)], lock))[0];
+  }
+
+  async function findByKey(slug: string, key: string): Promise<Link | undefined> {
+    const domain = await domains.forLookup(slug);
+    return store.findByKey(domain, lookupKey(key, domain));
+  }
+
+  function findByName(workspaceId: string, name: LinkName): Promise<Link | undefined> {
+    if (name.externalId === undefined) return findByKey(name.domain, name.key);
+    return find(workspaceId, `ext_${stripExternalPrefix(name.externalId)}`);
   }
 
   async function getFor(actor: Actor, ref: string, need: 'read' | 'write'): Promise<Link> {
@@ -87,10 +102,26 @@ export function createLinks(parts: LinksParts) {
 
     /** By domain and key, in the form a visitor would use or in the stored one. */
     async getByKey(actor: Actor, slug: string, key: string): Promise<Link> {
-      const domain = await domains.forLookup(slug);
-      const link = owned(await store.findByKey(domain, lookupKey(key, domain)), actor.workspaceId, 'link');
+      const link = owned(await findByKey(slug, key), actor.workspaceId, 'link');
       if (link.folderId) await assertFolderOpen(folders, actor, link.folderId, 'read');
       return link;
+    },
+
+    /** The link that a filter names: another workspace's is as unknown as none, one in a closed folder is refused. */
+    async getNamed(actor: Actor, name: LinkName): Promise<Link> {
+      const link = await findByName(actor.workspaceId, name);
+      if (link?.workspaceId !== actor.workspaceId) throw unknownLink();
+      if (link.folderId) await assertFolderOpen(folders, actor, link.folderId, 'read');
+      return link;
+    },
+
+    /** By domain and key, whoever owns it; for what is open to the public. */
+    findByKey,
+
+    /** Those of the workspace, by id; for at most a page of something that belongs to links. */
+    async findByIds(workspaceId: string, ids: readonly string[]): Promise<Map<string, Link>> {
+      const found = await store.findByIds([...new Set(ids)]);
+      return new Map(found.filter((link) => link.workspaceId === workspaceId).map((link) => [link.id, link]));
     },
 
     async create(actor: Actor, draft: LinkDraft): Promise<Link> {
@@ -105,6 +136,22 @@ export function createLinks(parts: LinksParts) {
       }
       return writes.createMany(actor, stored, { metered: true, addUpTags: true });
     },
+
+    /** For programs: not counted against a month's links. Images of the drafts are stored already. */
+    createPrepared: (actor: Actor, drafts: readonly LinkDraft[]): Promise<Outcome[]> =>
+      writes.createMany(actor, drafts, { metered: false }),
+
+    /** In the order of the ids given; those that are gone are left out. Nobody else changes them meanwhile. */
+    async findForChange(ids: readonly string[]): Promise<Link[]> {
+      const found = new Map((await store.findByIds(ids, 'update')).map((link) => [link.id, link]));
+      return ids.flatMap((id) => found.get(id) ?? []);
+    },
+
+    /** For programs, of links that were read for change in the caller's transaction. */
+    updatePrepared: (
+      actor: Actor,
+      targets: readonly { link: Link; draft: LinkDraft }[],
+    ): Promise<Outcome[]> => writes.updateMany(actor, targets),
 
     async update(actor: Actor, ref: string, draft: LinkDraft): Promise<Link> {
       const stored = await withStoredImage(draft, saveImage);
@@ -205,7 +252,8 @@ function distinct(links: Iterable<Link>): Link[] {
   return [...new Map(Array.from(links, (link) => [link.id, link])).values()];
 }
 
-function single(outcomes: readonly Outcome[]): Link {
+/** The link of a call on one; its refusal is thrown. */
+export function single(outcomes: readonly Outcome[]): Link {
   const outcome = outcomes[0] as Outcome;
   if ('error' in outcome) throw outcome.error;
   return outcome.link;

@@ -1,7 +1,6 @@
 // What a page says about itself in its head: title, description, image. Reads at most 1 MB for at most 5 s
 // and never fails: of a page that cannot be had, its address makes the title.
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { Parser } from 'htmlparser2';
 import type { GuardedFetch } from '../kernel/guarded-fetch.ts';
 
 export interface Metatags {
@@ -67,6 +66,8 @@ export function metatagsOf(
 
 /** Reads until the head ends; large documents let others have the thread in between. */
 export async function readHead(html: string): Promise<PageHead> {
+  // Loaded by the first page that is read, so that no start waits for it.
+  const { Parser } = await import('htmlparser2');
   const meta = new Map<string, string>();
   const links = new Map<string, string>();
   let title: string | undefined;

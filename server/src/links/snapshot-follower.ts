@@ -1,5 +1,5 @@
 // Keeps the snapshot true: tells from the events of a committed transaction, on this node or another, which
-// links and domains it must not serve any more.
+// links, domains and settings of workspaces it must not serve any more.
 import type { Follower } from '../db/database.ts';
 import type { LinkSnapshot } from './link-snapshot.ts';
 
@@ -8,29 +8,34 @@ interface Place {
   readonly key: string;
 }
 
-/** What changed: places of links, and whole domains. */
-type Digest = readonly (readonly [slug: string, key?: string])[];
+/** What changed: places of links, and whole domains; or the workspace with this id. */
+type Places = readonly (readonly [slug: string, key?: string])[];
+type Digest = Places | string;
 
 export function followChanges(snapshot: LinkSnapshot): Follower {
   return {
     name: 'visits',
-    digest({ type, payload, previous }) {
+    digest({ type, payload, previous, workspaceId }) {
       if (type.startsWith('link.'))
         return JSON.stringify(linkDigest(payload as Place, previous as Place | undefined));
       if (type.startsWith('domain.'))
         return JSON.stringify(domainDigest(payload as { slug: string; previousSlug?: string }));
-      return undefined;
+      return type.startsWith('workspace.') ? JSON.stringify(workspaceId) : undefined;
     },
     receive(digests) {
       for (const text of digests) {
-        for (const [slug, key] of JSON.parse(text) as Digest) {
-          if (key === undefined) snapshot.forgetDomain(slug);
-          else snapshot.forgetLink(slug, key);
-        }
+        const digest = JSON.parse(text) as Digest;
+        if (typeof digest === 'string') snapshot.forgetWorkspace(digest);
+        else for (const place of digest) forgetPlace(snapshot, place);
       }
     },
     lost: snapshot.forgetAll,
   };
+}
+
+function forgetPlace(snapshot: LinkSnapshot, [slug, key]: Places[number]): void {
+  if (key === undefined) snapshot.forgetDomain(slug);
+  else snapshot.forgetLink(slug, key);
 }
 
 function linkDigest(now: Place, before: Place | undefined): Digest {

@@ -1,8 +1,9 @@
 // SQL for visits: links by domain and lookup key, many at a time, with only what a visit needs.
-import { CompiledQuery, type Selectable } from 'kysely';
+import { CompiledQuery, type Selectable, sql } from 'kysely';
 import type { Database } from '../db/database.ts';
 import type { Schema } from '../db/schema.ts';
 import { namesOf } from '../domains/domain.ts';
+import type { IpPrivacy } from '../kernel/ip-privacy.ts';
 import type { TestVariant } from './link.ts';
 import { PLAIN } from './packed-link.ts';
 import type { VisitDomain, VisitLink } from './visit-link.ts';
@@ -34,14 +35,18 @@ const SPECIAL_COLUMNS = [
 ] as const satisfies (keyof Schema['link'])[];
 const FLAGS: readonly string[] = ['proxy', 'rewrite', 'do_index', 'track_conversion'];
 const PLAIN_COLUMNS = ['id', 'workspace_id', 'domain', 'key', 'lookup_key', 'url'] as const;
+/** Links of which the workspace is gone have none. */
+const IP_PRIVACY = '(select ip_privacy from workspace where workspace.id = link.workspace_id)';
 
-type PlainRow = Pick<Selectable<Schema['link']>, (typeof PLAIN_COLUMNS)[number]>;
+type PlainRow = Pick<Selectable<Schema['link']>, (typeof PLAIN_COLUMNS)[number]> & {
+  ip_privacy: string | null;
+};
 type SpecialRow = PlainRow & Pick<Selectable<Schema['link']>, (typeof SPECIAL_COLUMNS)[number]>;
 
 const IS_SPECIAL = SPECIAL_COLUMNS.map((name) =>
   FLAGS.includes(name) ? `${name} = 1` : `${name} is not null`,
 );
-const SELECT_PLAIN = `select ${PLAIN_COLUMNS.join(', ')}, case when ${IS_SPECIAL.join(' or ')} then 1 else 0 end as special from link`;
+const SELECT_PLAIN = `select ${PLAIN_COLUMNS.join(', ')}, ${IP_PRIVACY} as ip_privacy, case when ${IS_SPECIAL.join(' or ')} then 1 else 0 end as special from link`;
 
 export function createVisitLinkStore(db: Database) {
   /** Statements as ready text: building one takes longer than running it. */
@@ -72,6 +77,7 @@ export function createVisitLinkStore(db: Database) {
     const rows = await db.query
       .selectFrom('link')
       .select([...PLAIN_COLUMNS, ...SPECIAL_COLUMNS])
+      .select(sql.raw<string | null>(IP_PRIVACY).as('ip_privacy'))
       .where('id', 'in', padded(ids))
       .execute();
     return rows.map(toSpecial);
@@ -106,6 +112,7 @@ function toPlain(row: PlainRow): VisitLink {
     ...PLAIN,
     id: row.id,
     workspaceId: row.workspace_id,
+    ipPrivacy: (row.ip_privacy ?? 'standard') as IpPrivacy,
     domain: row.domain,
     key: row.key,
     lookupKey: row.lookup_key,

@@ -1,9 +1,12 @@
 // A link and its domain as visits need them: what decides the answer, and nothing else.
+import type { IpPrivacy } from '../kernel/ip-privacy.ts';
 import type { TestVariant } from './link.ts';
 
 export interface VisitLink {
   readonly id: string;
   readonly workspaceId: string;
+  /** What the workspace keeps of its visitors' addresses. */
+  readonly ipPrivacy: IpPrivacy;
   readonly domain: string;
   readonly key: string;
   /** The key as visits look it up. */

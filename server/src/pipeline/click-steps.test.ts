@@ -102,6 +102,42 @@ const TABLE: [what: string, click: Partial<Click>, expected: Partial<ClickRecord
   ],
   ['the United Kingdom', { ip: '1.1.1.1', countryHint: 'GB' }, { ip: '' }],
   ['Switzerland', { ip: '1.1.1.1', countryHint: 'CH' }, { continent: 'EU', ip: '1.1.1.1' }],
+  [
+    'an address in the Union that is kept on purpose',
+    { ip: '2.2.2.2', ipPrivacy: 'keep' },
+    { ip: '2.2.2.2' },
+  ],
+  [
+    'an address in the Union of which the network is kept',
+    { ip: '2.2.2.2', ipPrivacy: 'truncate' },
+    { country: 'DE', city: 'Berlin', ip: '2.2.2.0' },
+  ],
+  [
+    'an address elsewhere of which the network is kept',
+    { ip: '1.1.1.1', ipPrivacy: 'truncate' },
+    { country: 'US', city: 'Mountain View', ip: '1.1.1.0' },
+  ],
+  [
+    'a longer address of which the network is kept',
+    { ip: '2a00:1:2:3::9', ipPrivacy: 'truncate' },
+    { ip: '2a00:1:2::' },
+  ],
+  ['an address that is dropped', { ip: '1.1.1.1', ipPrivacy: 'drop' }, { country: 'US', ip: '' }],
+  [
+    'an address in the Union that is dropped',
+    { ip: '2.2.2.2', ipPrivacy: 'drop' },
+    { country: 'DE', ip: '' },
+  ],
+  [
+    'a destination that was told an address which is not kept',
+    { ip: '2.2.2.2', url: 'https://a.sng.link/x?cl=1&ip=2.2.2.2&n=12.2.2.2' },
+    { url: 'https://a.sng.link/x?cl=1&ip=&n=12.2.2.2' },
+  ],
+  [
+    'a destination that was told an address of which the network is kept',
+    { ip: '2a00:1:2:3::9', ipPrivacy: 'truncate', url: 'https://a.sng.link/x?ip=2a00%3A1%3A2%3A3%3A%3A9' },
+    { url: 'https://a.sng.link/x?ip=2a00%3A1%3A2%3A%3A' },
+  ],
   ['no referer', { referer: '' }, { referer: '(direct)', refererUrl: '(direct)' }],
   [
     'a referer',

@@ -1,8 +1,10 @@
 // The steps that enrich a click, in order. Each reads the raw click and fills in its part of the record, so a
 // click that comes again, by replay or rebuild, ends in the same record.
 import type { ClickRecord } from '../analytics/click-record.ts';
+import { destinationParts } from '../analytics/destination-parts.ts';
 import type { Step } from '../events/enrich.ts';
 import type { Click } from '../events/event.ts';
+import { keptAddress } from '../kernel/ip-privacy.ts';
 import { continentOf, keepsNoAddress } from './continents.ts';
 import type { PipelineEvent } from './pipeline-event.ts';
 import type { FindPlace } from './places.ts';
@@ -37,9 +39,7 @@ export function clickSteps({ readAgent, findPlace }: ClickStepParts): Step<Pipel
     }),
     onClick('referer', addReferer),
     onClick('destination', addDestination),
-    onClick('privacy', (_click, record) => {
-      if (keepsNoAddress(record.country)) record.ip = '';
-    }),
+    onClick('privacy', keepAddress),
   ];
 }
 
@@ -53,6 +53,21 @@ function onClick(name: string, fill: (click: Click, record: ClickRecord) => void
   };
 }
 
+/** Some destinations are given the visitor's address, which then stands in theirs too. */
+function keepAddress({ ip, ipPrivacy }: Click, record: ClickRecord): void {
+  record.ip = keptAddress(ip, ipPrivacy, keepsNoAddress(record.country));
+  const parameter = encodeURIComponent(ip);
+  if (ip === '' || record.ip === ip || !record.url.includes(parameter)) return;
+  record.url = record.url
+    .split(/(?=[?&#])/)
+    .map((part) =>
+      part.endsWith(`=${parameter}`)
+        ? part.slice(0, -parameter.length) + encodeURIComponent(record.ip)
+        : part,
+    )
+    .join('');
+}
+
 function addReferer({ referer }: Click, record: ClickRecord): void {
   const host = referer === '' ? undefined : URL.parse(referer)?.hostname;
   if (!host) return;
@@ -61,16 +76,5 @@ function addReferer({ referer }: Click, record: ClickRecord): void {
 }
 
 function addDestination({ url }: Click, record: ClickRecord): void {
-  const mark = url.indexOf('?');
-  if (mark === -1) return;
-  record.urlBase = url.slice(0, mark);
-  if (!url.includes('utm_')) return;
-  const hash = url.indexOf('#');
-  if (hash !== -1 && hash < mark) return;
-  const query = new URLSearchParams(url.slice(mark + 1, hash === -1 ? undefined : hash));
-  record.utmSource = query.get('utm_source') ?? '';
-  record.utmMedium = query.get('utm_medium') ?? '';
-  record.utmCampaign = query.get('utm_campaign') ?? '';
-  record.utmTerm = query.get('utm_term') ?? '';
-  record.utmContent = query.get('utm_content') ?? '';
+  if (url.includes('?')) Object.assign(record, destinationParts(url));
 }

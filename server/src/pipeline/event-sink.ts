@@ -1,6 +1,6 @@
 // The sink that feeds the event store. After a failure the store is opened again, since an engine that has
 // failed inside refuses everything from then on.
-import { type LinkRow, latestLinks, readLinkChange } from '../analytics/link-row.ts';
+import { readChanges } from '../analytics/change-batch.ts';
 import type { EventStore } from '../analytics/store.ts';
 import type { Sink } from '../events/consumer.ts';
 import { clicksOf, type PipelineEvent } from './pipeline-event.ts';
@@ -36,15 +36,12 @@ export function createEventSink(store: OpenedStore<EventStore>, name = 'events')
   return {
     name,
     committed: async () => (await store.get()).committed(),
+    begun: async () => (await store.get()).begun?.(),
     async append(events, upTo) {
-      const clicks = clicksOf(events);
-      const links: LinkRow[] = [];
-      for (const event of events) {
-        const link = event.kind === 'change' ? readLinkChange(event.change) : undefined;
-        if (link) links.push(link);
-      }
+      const changes = events.flatMap((event) => (event.kind === 'change' ? [event.change] : []));
+      const batch = { clicks: clicksOf(events), ...readChanges(changes) };
       try {
-        await (await store.get()).append({ clicks, links: latestLinks(links) }, upTo);
+        await (await store.get()).append(batch, upTo);
       } catch (error) {
         await store.reset();
         throw error;

@@ -1,5 +1,6 @@
 // Moves the outbox into the journal, so that changes of the SQL store travel like clicks. A row is deleted once
-// its record is safe on disk; after a crash it may be relayed again, and its id says so to whoever reads it.
+// its record is safe on disk; after a crash it may be relayed again, and its id says so to whoever reads it. What
+// else is to come of a row comes of it in the transaction that deletes it: exactly once, whichever node does it.
 import type { Database } from '../db/database.ts';
 import { createEventEncoder } from '../events/event.ts';
 import type { Journal } from '../events/journal.ts';
@@ -13,10 +14,20 @@ export interface OutboxRelay {
   stop(): Promise<void>;
 }
 
+/** A row as it was when it left the outbox; both texts are JSON. */
+export interface RelayedChange {
+  readonly workspaceId: string;
+  readonly type: string;
+  readonly payload: string;
+  readonly webhook: string | null;
+}
+
 export interface OutboxRelayOptions {
   readonly db: Database;
   readonly journal: Pick<Journal, 'append' | 'sync'>;
   readonly log: Log;
+  /** Told of the rows that this node deletes, in the transaction that does. */
+  readonly take?: (changes: readonly RelayedChange[]) => Promise<void>;
   /** How often to look. */
   readonly everyMs?: number;
   readonly batch?: number;
@@ -26,12 +37,14 @@ export function createOutboxRelay({
   db,
   journal,
   log,
+  take = async () => {},
   everyMs = 200,
   batch = 500,
 }: OutboxRelayOptions): OutboxRelay {
   const encoder = createEventEncoder();
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<number> | undefined;
+  let next: Promise<number> | undefined;
   let failing = false;
   let stopped = false;
 
@@ -46,8 +59,23 @@ export function createOutboxRelay({
     );
     if (!(await Promise.all(stored)).every(Boolean) || !(await journal.sync())) return undefined;
     const ids = rows.map(({ id }) => id);
-    await db.query.deleteFrom('outbox').where('id', 'in', ids).execute();
+    await db.write(() => remove(ids));
     return rows.length;
+  }
+
+  /** Rows that another node has deleted meanwhile are that node's; the others are taken as they are now. */
+  async function remove(ids: readonly number[]): Promise<void> {
+    const gone = await db.query.deleteFrom('outbox').where('id', 'in', ids).returningAll().execute();
+    await take(
+      gone
+        .sort((a, b) => a.id - b.id)
+        .map(({ workspace_id, type, payload, webhook }) => ({
+          workspaceId: workspace_id,
+          type,
+          payload,
+          webhook,
+        })),
+    );
   }
 
   async function runAll(): Promise<number> {
@@ -60,11 +88,23 @@ export function createOutboxRelay({
     }
   }
 
-  function run(): Promise<number> {
-    running ??= runAll().finally(() => {
+  function begin(): Promise<number> {
+    running = runAll().finally(() => {
       running = undefined;
     });
     return running;
+  }
+
+  function run(): Promise<number> {
+    if (!running) return begin();
+    // What runs now may have looked before the caller's rows were there.
+    next ??= running
+      .catch(() => 0)
+      .then(() => {
+        next = undefined;
+        return running ?? begin();
+      });
+    return next;
   }
 
   async function tick(): Promise<void> {
@@ -87,7 +127,7 @@ export function createOutboxRelay({
     async stop() {
       stopped = true;
       clearTimeout(timer);
-      await running?.catch(() => {});
+      await Promise.allSettled([running, next]);
     },
   };
 }

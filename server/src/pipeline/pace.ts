@@ -48,6 +48,7 @@ export function createPace<E>(): Pace<E> {
           wake();
           return begun;
         }),
+      ...(sink.begun && { begun: () => watch(async () => sink.begun?.()) }),
       append: (events, upTo) =>
         watch(() => {
           begun = upTo;

@@ -1,26 +1,30 @@
-// The pipeline thread: reads the journal's files, enriches, feeds the sinks, keeps the archive and owns DuckDB.
+// The pipeline thread: reads the journal's files, enriches, feeds the sinks, keeps the archive and owns the event store.
 // It never touches SQL: those sinks store through the main side. Whatever fails here is tried again.
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { countClicks } from '../analytics/click-counts.ts';
-import { type DuckdbOptions, type DuckdbStore, openDuckdb } from '../analytics/duckdb.ts';
+import { type ClickhouseOptions, openClickhouse } from '../analytics/clickhouse.ts';
+import { type DuckdbOptions, openDuckdb } from '../analytics/duckdb.ts';
+import type { EventStore } from '../analytics/store.ts';
 import { createConsumer } from '../events/consumer.ts';
 import { createEnrich, type DropReason, type Enrich } from '../events/enrich.ts';
 import { createFileReader } from '../events/file-reader.ts';
 import type { JournalReader, Position } from '../events/journal.ts';
 import { createWake } from '../events/wake.ts';
 import type { Log } from '../kernel/log.ts';
-import { createArchiving } from './archiving.ts';
-import { findClick } from './click-search.ts';
+import { type Archiving, createArchiving } from './archiving.ts';
+import { createClickSearch } from './click-search.ts';
 import { clickSteps } from './click-steps.ts';
+import type { CounterBatch } from './counter-sink.ts';
 import { createEventSink, createOpenedStore, type OpenedStore } from './event-sink.ts';
+import { createJournalKeeping } from './journal-keeping.ts';
 import { createPace } from './pace.ts';
 import { clicksOf, decodePipelineEvent, type PipelineEvent } from './pipeline-event.ts';
 import { readThreadState, type ThreadState } from './pipeline-state.ts';
 import { findCityFiles, openPlaces } from './places.ts';
-import { settled } from './settled.ts';
-import { remoteSink } from './sql-sink.ts';
+import { type HeardWorkspaces, remoteSink } from './sql-sink.ts';
+import { createStoreAnswers } from './store-questions.ts';
 import { type Calls, createCalls } from './thread-calls.ts';
-import { lowerThreadPriority } from './thread-priority.ts';
+import { lowerPoolPriority, lowerThreadPriority } from './thread-priority.ts';
 import { createReadAgent } from './user-agent.ts';
 
 export interface PipelineThreadOptions {
@@ -28,6 +32,8 @@ export interface PipelineThreadOptions {
   readonly archivePath: string;
   readonly wake: SharedArrayBuffer;
   readonly duckdb: DuckdbOptions;
+  /** Instead of DuckDB and the archive. */
+  readonly clickhouse?: ClickhouseOptions | undefined;
   /** In MaxMind's format; the first that knows an address has the say. */
   readonly geoFiles: readonly string[];
   /** Names of the sinks on the main side that take added-up clicks. */
@@ -50,7 +56,7 @@ if (parentPort) await serve(parentPort, workerData as PipelineThreadOptions);
 async function serve(port: MessagePort, options: PipelineThreadOptions): Promise<void> {
   const priorityLowered = lowerThreadPriority();
   const calls: Calls = createCalls((message) => port.postMessage(message), {
-    idle: () => settled(flow.consumer, options.journalPath),
+    idle: () => flow.consumer.idle(),
     query: ({ name, params }: { name: string; params: unknown }) => query(name, params),
     state: () => currentState(),
     stop,
@@ -59,6 +65,7 @@ async function serve(port: MessagePort, options: PipelineThreadOptions): Promise
   });
   const log = remoteLog(calls);
   const flow = await openFlow(options, calls, log);
+  lowerPoolPriority();
   const stopArchiving = flow.archiving.start();
   const timer = setInterval(() => void report(), STATE_EVERY_MS);
 
@@ -106,13 +113,12 @@ async function serve(port: MessagePort, options: PipelineThreadOptions): Promise
 
 /** Everything between the journal's files and the stores. */
 async function openFlow(options: PipelineThreadOptions, calls: Calls, log: Log) {
-  const store = createOpenedStore(() => openDuckdb(options.duckdb));
   const reader = openReader(options, log);
   const drops = new Map<DropReason, number>();
   const newest = { timeMs: 0 };
   const enrich = noteTime(await openEnrich(options, log), newest);
   const release = (upTo: Position) => calls.call<void>('release', upTo);
-  const archiving = createArchiving({ ...options, store, release, log });
+  const { store, archiving } = openStore(options, release, log);
   const pace = createPace<PipelineEvent>();
   const consumer = createConsumer<PipelineEvent>({
     reader,
@@ -136,6 +142,21 @@ async function openFlow(options: PipelineThreadOptions, calls: Calls, log: Log) 
     await consumer.stop(drainMs);
   }
   return { store, consumer, archiving, queries, drops, newest, close };
+}
+
+/** The store with what decides when the journal may forget: an archive beside DuckDB, ClickHouse by itself. */
+function openStore(
+  options: PipelineThreadOptions,
+  release: (upTo: Position) => Promise<void>,
+  log: Log,
+): { store: OpenedStore<EventStore>; archiving: Archiving } {
+  const { clickhouse, duckdb, keepMs, archiveAgeMs } = options;
+  if (clickhouse) {
+    const archiving = createJournalKeeping({ keepMs, everyMs: archiveAgeMs, release, log });
+    return { store: createOpenedStore(() => openClickhouse(clickhouse)), archiving };
+  }
+  const store = createOpenedStore(() => openDuckdb(duckdb));
+  return { store, archiving: createArchiving({ ...options, store, release, log }) };
 }
 
 function openReader({ journalPath, wake }: PipelineThreadOptions, log: Log): JournalReader {
@@ -170,21 +191,30 @@ function noteTime(enrich: Enrich<PipelineEvent>, newest: { timeMs: number }): En
   };
 }
 
-function sumClicks(events: readonly PipelineEvent[]): unknown {
-  return countClicks(clicksOf(events));
+async function sumClicks(
+  events: readonly PipelineEvent[],
+  heardWorkspaces: HeardWorkspaces,
+): Promise<CounterBatch> {
+  const clicks = clicksOf(events);
+  const counts = countClicks(clicks);
+  if (clicks.length === 0) return { ...counts, heard: [] };
+  const workspaces = await heardWorkspaces();
+  return { ...counts, heard: clicks.filter(({ workspaceId }) => workspaces.has(workspaceId)) };
 }
 
 type Queries = Readonly<Record<string, (params: never) => Promise<string>>>;
 
 /** What the main side can ask for; answers are ready-made JSON. */
 function createQueries(parts: {
-  store: OpenedStore<DuckdbStore>;
+  store: OpenedStore<EventStore>;
   reader: JournalReader;
   enrich: Enrich<PipelineEvent>;
 }): Queries {
+  const findClick = createClickSearch(parts);
   return {
     counts: async () => JSON.stringify(await (await parts.store.get()).count()),
-    click: async ({ id }: { id: string }) => JSON.stringify((await findClick(id, parts)) ?? null),
+    click: async ({ id }: { id: string }) => JSON.stringify((await findClick(id)) ?? null),
+    ...createStoreAnswers(parts.store),
   };
 }
 

@@ -67,6 +67,7 @@ async function openPlace(options: { segmentBytes?: number; archiveAgeMs?: number
         archivePath,
         wake: wake.shared,
         duckdb: { path: join(folder, 'events.duckdb'), threads: 1, memoryMb: 256 },
+        clickhouse: undefined,
         geoFiles: [],
         countSinks: ['counters'],
         maxBatch: 100,
@@ -101,7 +102,10 @@ test('every click reaches the event store and the counters once, also over a res
   first.start();
   await append(journal, 250, 250);
   await first.idle();
-  assert.deepEqual([kept.clicks, await counts(first)], [500, { clicks: 500, distinctClicks: 500, links: 0 }]);
+  assert.deepEqual(
+    [kept.clicks, await counts(first)],
+    [500, { clicks: 500, distinctClicks: 500, links: 0, leads: 0, sales: 0 }],
+  );
   await first.stop();
   await append(journal, 500, 10);
   const second = newPipeline();
@@ -154,7 +158,7 @@ test('a thread that dies is started again and goes on where it was', async () =>
   }
   assert.deepEqual(
     [kept.clicks, await counts(pipeline)],
-    [900, { clicks: 900, distinctClicks: 900, links: 0 }],
+    [900, { clicks: 900, distinctClicks: 900, links: 0, leads: 0, sales: 0 }],
   );
   await pipeline.stop();
   await journal.close();

@@ -29,7 +29,8 @@ interface GeoRecord {
 
 export const NOWHERE: Place = { country: UNKNOWN, region: UNKNOWN, city: UNKNOWN };
 
-const KEPT_PLACES = 50_000;
+/** An address is a piece of the text of its whole click, which stays in memory with it. */
+const KEPT_PLACES = 10_000;
 /** IPv4 addresses whose first number has no special range: most visitors, for whom the full rule can be spared. */
 const SURELY_PUBLIC =
   /^(?!0|10\.|100\.|127\.|169\.|172\.|192\.|198\.|203\.|2[2-5]\d\.)\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}$/;

@@ -1,11 +1,14 @@
-// The thread of a rebuild: makes a new event store beside the old one from the archive and the links in SQL,
+// The thread of a rebuild: makes a new event store beside the old one from the archive and what SQL has,
 // and puts it in the old one's place when it is complete. What it has taken in stays there when it is
 // interrupted, and the next run goes on after it.
 import { rename, rm } from 'node:fs/promises';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { listArchive } from '../analytics/archive.ts';
+import { type ClickhouseOptions, openClickhouse } from '../analytics/clickhouse.ts';
+import type { LeadRecord, SaleRecord } from '../analytics/conversion-record.ts';
 import { type DuckdbOptions, type DuckdbStore, openDuckdb } from '../analytics/duckdb.ts';
 import type { LinkRow } from '../analytics/link-row.ts';
+import type { PartnerRow } from '../analytics/partner-row.ts';
 import { comparePositions } from '../events/journal.ts';
 import { type Calls, createCalls } from './thread-calls.ts';
 import { lowerThreadPriority } from './thread-priority.ts';
@@ -13,6 +16,7 @@ import { lowerThreadPriority } from './thread-priority.ts';
 export interface RebuildThreadOptions {
   readonly archivePath: string;
   readonly duckdb: DuckdbOptions;
+  readonly clickhouse?: ClickhouseOptions | undefined;
 }
 
 export interface RebuildResult {
@@ -20,11 +24,23 @@ export interface RebuildResult {
   readonly files: number;
   readonly clicks: number;
   readonly links: number;
+  readonly leads: number;
+  readonly sales: number;
 }
 
-export interface LinkPage {
-  readonly links: readonly LinkRow[];
-  readonly next: number | undefined;
+/** What is taken from SQL, in this order. */
+export const SQL_ROWS = ['links', 'partners', 'leads', 'sales'] as const;
+export type SqlRows = {
+  readonly links: LinkRow;
+  readonly partners: PartnerRow;
+  readonly leads: LeadRecord;
+  readonly sales: SaleRecord;
+};
+
+export interface RowPage<T> {
+  readonly rows: readonly T[];
+  /** What the next page is asked for with; undefined after the last. */
+  readonly next: unknown;
 }
 
 export interface RebuildProgress {
@@ -38,7 +54,10 @@ if (parentPort) serve(parentPort, workerData as RebuildThreadOptions);
 function serve(port: MessagePort, options: RebuildThreadOptions): void {
   const stopping = new AbortController();
   const calls: Calls = createCalls((message) => port.postMessage(message), {
-    run: () => rebuild(options, calls, stopping.signal),
+    run: () =>
+      options.clickhouse
+        ? refresh(options.clickhouse, calls, stopping.signal)
+        : rebuild(options, calls, stopping.signal),
     abort: () => stopping.abort(),
     end: () => void setImmediate(() => port.close()),
   });
@@ -55,13 +74,34 @@ async function rebuild(
   const store = await openDuckdb({ ...duckdb, path });
   try {
     const files = await takeFiles(store, archivePath, calls, signal);
-    if (!signal.aborted) await takeLinks(store, calls, signal);
-    const { clicks, links } = await store.count();
+    for (const kind of SQL_ROWS) await takeRows(kind, store, calls, signal);
     const finished = !signal.aborted;
-    if (!finished) return { finished, files, clicks, links };
+    if (finished) await store.forgetUnknownLinks();
+    const { clicks, links, leads, sales } = await store.count();
+    const result = { finished, files, clicks, links, leads, sales };
+    if (!finished) return result;
     await store.close();
     await replace(path, duckdb.path);
-    return { finished, files, clicks, links };
+    return result;
+  } finally {
+    await store.close();
+  }
+}
+
+/** ClickHouse keeps the clicks itself: it only gets what SQL has anew. */
+async function refresh(
+  clickhouse: ClickhouseOptions,
+  calls: Calls,
+  signal: AbortSignal,
+): Promise<RebuildResult> {
+  const store = await openClickhouse(clickhouse);
+  try {
+    await store.beginRebuild();
+    for (const kind of SQL_ROWS) await takeRows(kind, store, calls, signal);
+    const finished = !signal.aborted;
+    if (finished) await store.forgetUnknownLinks();
+    const { clicks, links, leads, sales } = await store.count();
+    return { finished, files: 0, clicks, links, leads, sales };
   } finally {
     await store.close();
   }
@@ -85,15 +125,21 @@ async function takeFiles(
   return done;
 }
 
-async function takeLinks(store: DuckdbStore, calls: Calls, signal: AbortSignal): Promise<void> {
-  let after: number | undefined = 0;
+async function takeRows(
+  kind: keyof SqlRows,
+  store: Pick<DuckdbStore, 'put'>,
+  calls: Calls,
+  signal: AbortSignal,
+): Promise<void> {
+  let after: unknown;
   let done = 0;
-  while (after !== undefined && !signal.aborted) {
-    const page: LinkPage = await calls.call<LinkPage>('links', after);
-    await store.putLinks(page.links);
-    done += page.links.length;
-    tellProgress(calls, { done, unit: 'links' });
-    after = page.next;
+  while (!signal.aborted) {
+    const { rows, next } = await calls.call<RowPage<never>>('rows', { kind, after });
+    await store.put({ links: [], [kind]: rows });
+    done += rows.length;
+    tellProgress(calls, { done, unit: kind });
+    if (next === undefined) return;
+    after = next;
   }
 }
 

@@ -1,12 +1,22 @@
-// The main side of a rebuild of the event store: starts its thread, gives it the links, passes progress on.
+// The main side of a rebuild of the event store: starts its thread, gives it what SQL has, passes progress on.
 import { Worker } from 'node:worker_threads';
-import type { LinkPage, RebuildProgress, RebuildResult, RebuildThreadOptions } from './rebuild-thread.ts';
+import type {
+  RebuildProgress,
+  RebuildResult,
+  RebuildThreadOptions,
+  RowPage,
+  SqlRows,
+} from './rebuild-thread.ts';
 import { createCalls } from './thread-calls.ts';
+
+/** Everything that SQL has of a kind, page by page in a fixed order; `after` is what the page before named as next. */
+export type ListRows = {
+  readonly [K in keyof SqlRows]: (after: never) => Promise<RowPage<SqlRows[K]>>;
+};
 
 export interface RebuildOptions {
   readonly thread: RebuildThreadOptions;
-  /** Links after this place, in a fixed order. */
-  readonly listLinks: (after: number) => Promise<LinkPage>;
+  readonly listRows: ListRows;
   readonly progress: (state: RebuildProgress) => Promise<void>;
   /** Stops after the file at hand; a later run goes on from there. */
   readonly signal: AbortSignal;
@@ -16,7 +26,8 @@ export interface RebuildOptions {
 export async function rebuildEvents(options: RebuildOptions): Promise<RebuildResult> {
   const worker = new Worker(new URL('./rebuild-thread.ts', import.meta.url), { workerData: options.thread });
   const calls = createCalls((message) => worker.postMessage(message), {
-    links: options.listLinks,
+    rows: ({ kind, after }: { kind: keyof SqlRows; after: unknown }) =>
+      options.listRows[kind](after as never),
     progress: (state: RebuildProgress) => void options.progress(state).catch(() => {}),
   });
   worker.on('message', calls.receive);

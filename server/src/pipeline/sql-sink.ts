@@ -12,6 +12,8 @@ export interface SqlSink {
   readonly name: string;
   committed(): Promise<Position | undefined>;
   append(step: SqlStep): Promise<void>;
+  /** Workspaces whose clicks it wants as they are, not only added up. */
+  heardWorkspaces?(): Promise<readonly string[]>;
 }
 
 export interface SqlStep {
@@ -27,10 +29,12 @@ export function createSqlSink<B>(parts: {
   offsetName: string;
   /** Runs in the transaction that stores the position. */
   store(batch: B): Promise<void>;
+  heardWorkspaces?: () => Promise<readonly string[]>;
 }): SqlSink {
-  const { name, db, offsets, offsetName, store } = parts;
+  const { name, db, offsets, offsetName, store, heardWorkspaces } = parts;
   return {
     name,
+    ...(heardWorkspaces && { heardWorkspaces }),
     async committed() {
       const text = await offsets.find(offsetName);
       return text === undefined ? undefined : parsePosition(text);
@@ -43,8 +47,17 @@ export function createSqlSink<B>(parts: {
   };
 }
 
+/** Asked for every batch that has clicks: few are heard of, and who hears may change at any time. */
+export type HeardWorkspaces = () => Promise<ReadonlySet<string>>;
+
 /** The pipeline's side: adds up and sends. */
-export function remoteSink<E>(name: string, calls: Calls, sum: (events: readonly E[]) => unknown): Sink<E> {
+export function remoteSink<E>(
+  name: string,
+  calls: Calls,
+  sum: (events: readonly E[], heard: HeardWorkspaces) => unknown,
+): Sink<E> {
+  const heard: HeardWorkspaces = async () =>
+    new Set(await calls.call<readonly string[]>('sinkHeardWorkspaces', name));
   let last: Position | undefined;
   return {
     name,
@@ -53,7 +66,8 @@ export function remoteSink<E>(name: string, calls: Calls, sum: (events: readonly
       return last;
     },
     async append(events, upTo) {
-      await calls.call('sinkAppend', { name, step: { from: last, upTo, batch: sum(events) } });
+      const batch = await sum(events, heard);
+      await calls.call('sinkAppend', { name, step: { from: last, upTo, batch } });
       last = upTo;
     },
   };

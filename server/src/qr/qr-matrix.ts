@@ -1,5 +1,8 @@
 // The dark and light squares of a QR code.
-import { create } from 'qrcode';
+import { createRequire } from 'node:module';
+import type * as QrCode from 'qrcode';
+
+const require = createRequire(import.meta.url);
 
 export const QR_LEVELS = ['L', 'M', 'Q', 'H'] as const;
 /** How much of the code may be damaged or covered: 7, 15, 25 or 30 percent. */
@@ -22,6 +25,8 @@ export function findQrMatrix(text: string, level: QrLevel, forLogo = false): QrM
   const data = Buffer.from(text);
   if (data.length > QR_CAPACITY_BYTES[level]) return undefined;
   const isSmall = forLogo && data.length <= BEARING.bytes[level];
+  // Loaded by the first code that is asked for, so that no start waits for it.
+  const { create } = require('qrcode') as typeof QrCode;
   const { modules } = create([{ data, mode: 'byte' }], {
     errorCorrectionLevel: level,
     ...(isSmall && { version: BEARING.version }),

@@ -14,21 +14,26 @@ export interface AnswerOptions {
 const POWERED_BY = 'Linktrail';
 const ROBOTS = 'googlebot: noindex';
 
-/** To a destination; written out by hand, since this is what nearly every visit gets. */
+/** To a destination, which nearly every visit gets; a flat list of headers takes the least time to write. */
 export function sendRedirect(
   response: ServerResponse,
   status: number,
   location: string,
   { noIndex, cookies }: AnswerOptions,
 ): void {
-  const headers: Headers = {
-    Location: location,
-    'Cache-Control': 'no-store',
-    'X-Powered-By': POWERED_BY,
-    'Content-Length': 0,
-  };
-  if (noIndex) headers['X-Robots-Tag'] = ROBOTS;
-  if (cookies) headers['Set-Cookie'] = cookies;
+  const headers = [
+    'Location',
+    location,
+    'Cache-Control',
+    'no-store',
+    'X-Powered-By',
+    POWERED_BY,
+    'Content-Length',
+    '0',
+  ];
+  if (noIndex) headers.push('X-Robots-Tag', ROBOTS);
+  if (typeof cookies === 'string') headers.push('Set-Cookie', cookies);
+  else if (cookies) for (const cookie of cookies) headers.push('Set-Cookie', cookie);
   response.writeHead(status, headers);
   response.end();
 }

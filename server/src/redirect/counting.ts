@@ -82,8 +82,7 @@ export function createCounting({ record, window, clickIds, onCounted }: Counting
         referer: visit.referer,
         trigger: trigger ?? (qr ? 'qr' : 'link'),
         qr,
-        // Derived from address and browser by those who store the click.
-        identityHash: '',
+        ipPrivacy: link.ipPrivacy,
         countryHint: '',
       });
     },

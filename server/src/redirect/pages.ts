@@ -139,10 +139,10 @@ function previewPage({ link }: PageFacts): Page {
   return {
     html: shell(
       name,
-      meta.join('') + link_,
-      `<h1>${escapeHtml(name)}</h1><p>${escapeHtml(description ?? '')}</p>`,
+      `${meta.join('')}${link_}<style>${STYLE}</style>`,
+      `<main><h1>${escapeHtml(name)}</h1><p>${escapeHtml(description ?? '')}</p></main>`,
     ),
-    policy: "default-src 'none'; img-src https: http:; frame-ancestors 'none'; base-uri 'none'",
+    policy: `default-src 'none'; style-src ${STYLE_HASH}; img-src https: http:; frame-ancestors 'none'; base-uri 'none'`,
   };
 }
 

@@ -34,6 +34,8 @@ export function createPasswordLimit(clock: Clock): PasswordLimit {
 /** The password in a sent form; undefined when there is none, it is too large, or the visitor went away. */
 export function readPassword(request: IncomingMessage): Promise<string | undefined> {
   const { promise, resolve } = Promise.withResolvers<string | undefined>();
+  // A request that announced no body has none, and sends no event for it.
+  if (request.readableEnded) resolve(undefined);
   const parts: Buffer[] = [];
   let bytes = 0;
   request.on('data', (part: Buffer) => {

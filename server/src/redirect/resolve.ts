@@ -78,11 +78,14 @@ function decoded(text: string): string | undefined {
   }
 }
 
+export interface ServedHosts {
+  /** Serves the hosts that are the service's own. */
+  readonly defaultDomain: string;
+  readonly isOwnHost: (host: string) => boolean;
+}
+
 /** The short-link domain that a host stands for; the service's own hosts all stand for the default one. */
-export function slugServedBy(
-  host: string,
-  { defaultDomain, isOwnHost }: { defaultDomain: string; isOwnHost: (host: string) => boolean },
-): string {
+export function slugServedBy(host: string, { defaultDomain, isOwnHost }: ServedHosts): string {
   return isOwnHost(host) ? defaultDomain : slugOfHost(host);
 }
 

@@ -1,5 +1,6 @@
 // Clicks for tests, each field with a value of its own unless the test says which.
 import type { ClickRecord } from '../analytics/click-record.ts';
+import type { LeadRecord, SaleRecord } from '../analytics/conversion-record.ts';
 import type { LinkRow } from '../analytics/link-row.ts';
 import type { Click } from '../events/event.ts';
 
@@ -19,7 +20,7 @@ export function rawClick(n: number, fields: Partial<Click> = {}): Click {
     referer: '',
     trigger: 'link',
     qr: false,
-    identityHash: '',
+    ipPrivacy: 'standard',
     countryHint: '',
     ...fields,
   };
@@ -74,6 +75,33 @@ export function linkRow(id: string, fields: Partial<LinkRow> = {}): LinkRow {
     root: false,
     deleted: false,
     changeId: 1,
+    ...fields,
+  };
+}
+
+export function leadRecord(id: string, fields: Partial<LeadRecord> = {}): LeadRecord {
+  const click = fields.click ?? clickRecord(1);
+  return {
+    id,
+    timeMs: click.timeMs + 60_000,
+    workspaceId: click.workspaceId,
+    linkId: click.linkId,
+    customerId: 'cus_1',
+    eventName: 'Sign up',
+    metadata: '{"plan":"pro"}',
+    click,
+    ...fields,
+  };
+}
+
+export function saleRecord(id: string, fields: Partial<SaleRecord> = {}): SaleRecord {
+  return {
+    ...leadRecord(id, fields),
+    eventName: 'Invoice paid',
+    amount: 4_900,
+    currency: 'usd',
+    paymentProcessor: 'custom',
+    invoiceId: '',
     ...fields,
   };
 }

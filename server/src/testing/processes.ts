@@ -3,6 +3,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -167,4 +168,14 @@ async function collect(child: ChildProcess): Promise<Finished> {
   });
   const [code, signal] = (await once(child, 'close')) as [number | null, string | null];
   return { code, signal, ...text };
+}
+
+/** A port that nobody listens on at the moment. */
+export async function freePort(): Promise<string> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return String(port);
 }

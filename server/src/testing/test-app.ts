@@ -1,4 +1,5 @@
 // The whole application in process, on real stores in a folder of its own, for tests that need no socket.
+import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -54,7 +55,13 @@ export interface TestApp {
 const START_MS = Date.UTC(2027, 0, 15, 10);
 
 export async function openTestApp(
-  options: { databaseUrl?: string; env?: Record<string, string>; log?: Log } = {},
+  options: {
+    databaseUrl?: string;
+    env?: Record<string, string>;
+    log?: Log;
+    /** Events are stored and can be asked for, as when the port is open. */
+    events?: boolean;
+  } = {},
 ): Promise<TestApp> {
   const dataDir = await mkdtemp(join(tmpdir(), 'linktrail-'));
   const clock = manualClock(START_MS);
@@ -63,6 +70,7 @@ export async function openTestApp(
     options.databaseUrl?.startsWith('postgres') ? { ...env, DATABASE_URL: options.databaseUrl } : env,
   );
   const app = await openApp({ config, clock, log: options.log ?? silentLog, checkAnswers: true });
+  if (options.events) app.events.start();
   let count = 0;
   return {
     app,
@@ -77,6 +85,12 @@ export async function openTestApp(
       await rm(dataDir, { recursive: true, force: true });
     },
   };
+}
+
+/** Refused with this status, for the reason that the message has to give. */
+export function assertRefused(reply: TestReply, status: number, text: RegExp): void {
+  assert.equal(reply.status, status, reply.text);
+  assert.match(reply.json.error.message, text);
 }
 
 let addresses = 0;
@@ -100,7 +114,7 @@ async function send(
   });
   const peer = { ip, secure: true, host: 'localhost:3000', origin: 'http://localhost:3000' };
   const response = await app.api.fetch(request, { peer });
-  const bytes = Buffer.from(await response.arrayBuffer());
+  const bytes = await bodyOf(response);
   const text = bytes.toString();
   return {
     status: response.status,
@@ -111,6 +125,14 @@ async function send(
       return JSON.parse(text);
     },
   };
+}
+
+/** A stream that does not end by itself is let go. */
+async function bodyOf(response: Response): Promise<Buffer> {
+  if (response.headers.get('content-type') !== 'text/event-stream')
+    return Buffer.from(await response.arrayBuffer());
+  await response.body?.cancel();
+  return Buffer.alloc(0);
 }
 
 async function makeWorkspace({ services, db }: App, name: string, plan: Plan): Promise<TestWorkspace> {

@@ -1,6 +1,8 @@
 // A valid request for every operation, for tests that run over all of them: the resources that path
 // parameters name, and bodies and queries that are accepted. A new operation fails those tests until it is here.
 import type { Operation } from '../http/operation.ts';
+import { converting } from './conversion-calls.ts';
+import { PARTNER_BODIES, PARTNER_QUERIES, PARTNER_RESOURCES } from './partner-requests.ts';
 import type { TestApp, TestWorkspace } from './test-app.ts';
 
 interface Resource {
@@ -21,6 +23,9 @@ const unique = (what: string) => `${what} ${++made}`;
 const PIXEL =
   'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
+/** On the public Internet, and without a name to look up; nothing is ever sent to it. */
+const webhookUrl = () => `https://8.8.8.8/${++made}`;
+
 async function makeLink(t: TestApp, { key }: TestWorkspace, body: object): Promise<string> {
   const { json } = await t.request('POST', '/links', { key, body });
   return json.id;
@@ -28,6 +33,7 @@ async function makeLink(t: TestApp, { key }: TestWorkspace, body: object): Promi
 
 /** By the path up to and including its parameter. */
 const RESOURCES: Readonly<Record<string, MakeResource>> = {
+  ...PARTNER_RESOURCES,
   '/tags/{id}': async (t, { key }) => {
     const name = unique('Hidden tag');
     const { json } = await t.request('POST', '/tags', { key, body: { name, color: 'brown' } });
@@ -40,6 +46,13 @@ const RESOURCES: Readonly<Record<string, MakeResource>> = {
     const snapshot = async () => (await t.request('GET', `/links/${id}`, { key: workspace.key })).text;
     return { id, content: [url, 'Hidden words'], snapshot };
   },
+  '/customers/{id}': async (t, { key }) => {
+    const body = { externalId: unique('hidden'), name: unique('Hidden person'), country: 'IS' };
+    const { id } = (await t.request('POST', '/customers', { key, body })).json;
+    const snapshot = async () => (await t.request('GET', `/customers/${id}`, { key })).text;
+    return { id, content: [body.name, body.externalId], snapshot };
+  },
+  '/stripe/webhook/{workspaceId}': async (_t, { id }) => ({ id, content: [], snapshot: async () => '' }),
   '/files/{name}': async (t, workspace) => {
     const { key } = workspace;
     const id = await makeLink(t, workspace, { url: 'https://example.com/', image: PIXEL });
@@ -74,6 +87,21 @@ const RESOURCES: Readonly<Record<string, MakeResource>> = {
     const snapshot = async () => (await t.request('GET', `/workspaces/${id}`, { key })).text;
     return { id, content: [slug, 'Test workspace'], snapshot };
   },
+  '/webhooks/{id}': async (t, { key }) => {
+    const name = unique('Hidden webhook');
+    const body = { name, url: webhookUrl(), triggers: ['link.created'] };
+    const { id, secret } = (await t.request('POST', '/webhooks', { key, body })).json;
+    const snapshot = async () => (await t.request('GET', `/webhooks/${id}`, { key })).text;
+    return { id, content: [name, secret], snapshot };
+  },
+  // Of the webhook that the same request names, which was made just before.
+  '/webhooks/{id}/deliveries/{deliveryId}': async (t, { key }) => {
+    const [webhook] = (await t.request('GET', '/webhooks?pageSize=1', { key })).json;
+    const path = `/webhooks/${webhook.id}`;
+    const { id } = (await t.request('POST', `${path}/test`, { key, body: { trigger: 'sale.created' } })).json;
+    const snapshot = async () => (await t.request('GET', `${path}/deliveries`, { key })).text;
+    return { id, content: [], snapshot };
+  },
   '/tokens/{id}': async (t, { key }) => {
     const name = unique('Hidden key');
     const { token } = (await t.request('POST', '/tokens', { key, body: { name } })).json;
@@ -82,6 +110,12 @@ const RESOURCES: Readonly<Record<string, MakeResource>> = {
     const snapshot = async () => (await t.request('GET', `/tokens/${id}`, { key })).text;
     return { id, content: [name, token, token.slice(-4)], snapshot };
   },
+};
+
+/** Path parameters that choose among words and name no resource, by the path up to and including them. */
+const CHOICES: Readonly<Record<string, string>> = {
+  '/analytics/{eventType}': 'clicks',
+  '/analytics/{eventType}/{endpoint}': 'countries',
 };
 
 /** Whether a role of the workspace may is tested elsewhere than what each person may in a folder. */
@@ -110,8 +144,16 @@ async function makeTrackedLink(t: TestApp): Promise<{ domain: string; key: strin
   return (await t.request('POST', '/links', { key, body })).json;
 }
 
+/** The lead of a new customer, by a click that was brought along. */
+async function makeLead(t: TestApp, workspace: TestWorkspace) {
+  const { link, importClick, newCustomer } = await converting(t, workspace);
+  const clickId = await importClick(await link({ trackConversion: false }));
+  return { clickId, eventName: 'Sign up', customerExternalId: newCustomer(), metadata: { plan: 'pro' } };
+}
+
 /** By operation id; each call gives a body that can be accepted again. */
-const BODIES: Readonly<Record<string, (t: TestApp) => unknown>> = {
+const BODIES: Readonly<Record<string, (t: TestApp, workspace: TestWorkspace) => unknown>> = {
+  ...PARTNER_BODIES,
   createTag: () => ({ name: unique('Tag'), color: 'green' }),
   updateTag: () => ({ name: unique('Renamed tag'), color: 'red' }),
   createLink: () => ({ url: `https://example.com/${++made}`, title: 'A title' }),
@@ -119,6 +161,8 @@ const BODIES: Readonly<Record<string, (t: TestApp) => unknown>> = {
   updateLink: () => ({ url: `https://example.com/${++made}`, comments: 'Changed' }),
   bulkCreateLinks: () => [{ url: `https://example.com/${++made}` }, { url: `https://example.com/${++made}` }],
   bulkUpdateLinks: () => ({ linkIds: ['link_unknown'], data: { comments: 'Changed' } }),
+  createCustomer: () => ({ externalId: unique('customer'), country: 'NO', email: 'person@example.com' }),
+  updateCustomer: () => ({ externalId: unique('renamed'), name: 'Changed' }),
   createDomain: () => ({ slug: `go${++made}.valid.example`, expiredUrl: null }),
   updateDomain: () => ({ placeholder: 'https://example.com' }),
   registerDomain: () => ({ domain: 'example.link' }),
@@ -127,7 +171,18 @@ const BODIES: Readonly<Record<string, (t: TestApp) => unknown>> = {
   updateFolderUser: () => ({ role: 'viewer' }),
   updateWorkspace: () => ({ name: 'Renamed', allowedHostnames: ['example.com'] }),
   createToken: () => ({ name: unique('Key'), scopes: ['links.read'] }),
+  createWebhook: () => ({ name: 'Orders', url: webhookUrl(), triggers: ['link.created', 'sale.created'] }),
+  updateWebhook: () => ({ name: 'Renamed', triggers: ['lead.created'] }),
+  rotateWebhookSecret: () => ({ overlapHours: 1 }),
+  testWebhook: () => ({ trigger: 'link.created' }),
+  replayWebhook: () => ({ since: '2 days ago' }),
   updateToken: () => ({ name: unique('Renamed key'), scopes: ['tags.read'] }),
+  connectStripe: () => ({ webhookSecret: 'whsec_abcdefghijklmnop' }),
+  receiveStripeEvent: () => ({ type: 'customer.created', data: { object: { id: 'cus_1' } } }),
+  trackLead: makeLead,
+  trackLeadFromPage: makeLead,
+  trackSale: async (t, workspace) => ({ ...(await makeLead(t, workspace)), amount: 4_900, currency: 'eur' }),
+  trackSaleFromPage: async (t, workspace) => ({ ...(await makeLead(t, workspace)), amount: 4_900 }),
   trackClick: async (t) => {
     const { domain, key } = await makeTrackedLink(t);
     return { domain, key, url: 'https://example.com/page', referrer: 'https://news.example/' };
@@ -146,6 +201,12 @@ type MakeQuery = (t: TestApp, workspace: TestWorkspace) => Promise<string>;
 
 /** By operation id, for operations that need a query: '?a=b', or a function that makes what it names. */
 const QUERIES: Readonly<Record<string, string | MakeQuery>> = {
+  ...PARTNER_QUERIES,
+  retrievePublicAnalytics: async (t, { key: authorization }) => {
+    const body = { url: `https://example.com/${++made}`, publicStats: true };
+    const { domain, key } = (await t.request('POST', '/links', { key: authorization, body })).json;
+    return `?domain=${domain}&key=${key}`;
+  },
   getLinkInfo: async (t, workspace) =>
     `?linkId=${await makeLink(t, workspace, { url: `https://example.com/${++made}` })}`,
   bulkDeleteLinks: '?linkIds=link_unknown',
@@ -170,7 +231,7 @@ export interface ValidRequest {
 export function missingRequests(operations: readonly Operation[]): string[] {
   return operations.flatMap((operation) => [
     ...parameterPrefixes(operation.path)
-      .filter((prefix) => !RESOURCES[prefix])
+      .filter((prefix) => !RESOURCES[prefix] && !CHOICES[prefix])
       .map((prefix) => `RESOURCES['${prefix}']: a function that makes the resource of ${operation.id}`),
     ...(operation.body && !BODIES[operation.id]
       ? [`BODIES.${operation.id}: a function that returns a valid body`]
@@ -191,10 +252,16 @@ export async function validRequest(
   let unknownPath: string | undefined;
   const resources: Resource[] = [];
   for (const prefix of parameterPrefixes(operation.path)) {
+    const name = prefix.slice(prefix.lastIndexOf('{'));
+    const choice = CHOICES[prefix];
+    if (choice) {
+      unknownPath = path.replace(name, 'no-such-id');
+      path = path.replace(name, choice);
+      continue;
+    }
     const make = RESOURCES[prefix];
     if (!make) throw new Error(missingRequests([operation]).join('\n'));
     const resource = await make(t, workspace);
-    const name = prefix.slice(prefix.lastIndexOf('{'));
     unknownPath = path.replace(name, 'no-such-id');
     path = path.replace(name, encodeURIComponent(resource.id));
     resources.push(resource);
@@ -204,14 +271,26 @@ export async function validRequest(
   return {
     path: `${path}${query}`,
     unknownPath: unknownPath && `${unknownPath}${query}`,
-    body: await validBody(t, operation),
+    body: await validBody(t, operation, workspace),
     resources,
   };
 }
 
 /** One more valid body, for a request that is made again. */
-export async function validBody(t: TestApp, operation: Operation): Promise<unknown> {
-  return BODIES[operation.id]?.(t);
+export async function validBody(
+  t: TestApp,
+  operation: Operation,
+  workspace: TestWorkspace,
+): Promise<unknown> {
+  return BODIES[operation.id]?.(t, workspace);
+}
+
+/** The key that the operation takes: the owner's, or for pages the one that the workspace publishes. */
+export async function keyFor(t: TestApp, workspace: TestWorkspace, { access }: Operation): Promise<string> {
+  if (access.by !== 'publishable_key') return workspace.key;
+  const publishableKey = `lt_pk_${workspace.id}`;
+  await t.app.services.workspaces.update(workspace.actor, workspace.id, { publishableKey });
+  return publishableKey;
 }
 
 function parameterPrefixes(path: string): string[] {

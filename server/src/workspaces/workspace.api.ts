@@ -4,10 +4,10 @@ import type { Users } from '../access/users.ts';
 import { type Operation, operation, PLANS, ROLES, requires } from '../http/operation.ts';
 import { listQuery } from '../http/pagination.ts';
 import { isoTime } from '../kernel/clock.ts';
+import { IP_PRIVACY } from '../kernel/ip-privacy.ts';
 import {
   ALLOWED_HOSTNAME,
   ATTRIBUTION,
-  IP_PRIVACY,
   type LimitName,
   MAX_ALLOWED_HOSTNAMES,
   PUBLISHABLE_KEY,

@@ -4,7 +4,8 @@ import type { Database } from '../db/database.ts';
 import { listPage, type PageRequest } from '../db/page.ts';
 import type { Schema } from '../db/schema.ts';
 import type { Plan } from '../http/operation.ts';
-import type { AttributionModel, IpPrivacy, Limits, Workspace, WorkspaceChange } from './workspace.ts';
+import type { IpPrivacy } from '../kernel/ip-privacy.ts';
+import type { AttributionModel, Limits, Workspace, WorkspaceChange } from './workspace.ts';
 
 export type WorkspaceSort = 'createdAt' | 'name';
 type Row = Schema['workspace'];
@@ -172,7 +173,9 @@ function toColumns(change: WorkspaceChange): Updateable<Row> {
   if (change.logo !== undefined) columns.logo = change.logo;
   if (change.plan !== undefined) columns.plan = change.plan;
   if (change.defaultProduct !== undefined) columns.default_product = change.defaultProduct;
+  if (change.defaultProgramId !== undefined) columns.default_program_id = change.defaultProgramId;
   if (change.conversionEnabled !== undefined) columns.conversion_enabled = change.conversionEnabled ? 1 : 0;
+  if (change.webhookEnabled !== undefined) columns.webhook_enabled = change.webhookEnabled ? 1 : 0;
   if (change.allowedHostnames !== undefined)
     columns.allowed_hostnames = JSON.stringify(change.allowedHostnames);
   if (change.publishableKey !== undefined) columns.publishable_key = change.publishableKey;

@@ -1,6 +1,7 @@
 // A workspace: its type, its limits and the pure rules about its fields.
 import type { Plan } from '../http/operation.ts';
 import { randomText } from '../kernel/ids.ts';
+import type { IpPrivacy } from '../kernel/ip-privacy.ts';
 
 /** What an operator can cap. A limit that is not set does not apply. */
 export const LIMITS = [
@@ -19,13 +20,6 @@ export const LIMITS = [
 ] as const;
 export type LimitName = (typeof LIMITS)[number];
 export type Limits = Readonly<Partial<Record<LimitName, number>>>;
-
-/**
- * What is kept of visitors' addresses. Standard: none of visitors from the European Union and the United Kingdom,
- * all others whole.
- */
-export const IP_PRIVACY = ['standard', 'keep', 'truncate', 'drop'] as const;
-export type IpPrivacy = (typeof IP_PRIVACY)[number];
 
 export const ATTRIBUTION = ['last_click', 'first_click'] as const;
 export type AttributionModel = (typeof ATTRIBUTION)[number];
@@ -74,7 +68,9 @@ export type WorkspaceChange = Partial<
     | 'logo'
     | 'plan'
     | 'defaultProduct'
+    | 'defaultProgramId'
     | 'conversionEnabled'
+    | 'webhookEnabled'
     | 'allowedHostnames'
     | 'publishableKey'
     | 'limits'

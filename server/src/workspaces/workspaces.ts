@@ -120,6 +120,11 @@ export function createWorkspaces({ db, store, users, clock, ids }: WorkspacesPar
       return db.write(async () => change((await get(ref)).id, { plan }));
     },
 
+    /** Whether it has any webhook; for those who make and delete them, in their transaction. */
+    async setWebhookEnabled(id: string, webhookEnabled: boolean): Promise<void> {
+      await change(id, { webhookEnabled });
+    },
+
     /** Null takes the limit away. */
     setLimit(ref: string, name: LimitName, value: number | null): Promise<Workspace> {
       return db.write(async () => {
@@ -127,6 +132,11 @@ export function createWorkspaces({ db, store, users, clock, ids }: WorkspacesPar
         const { [name]: _, ...others } = limits;
         return change(id, { limits: value === null ? others : { ...others, [name]: value } });
       });
+    },
+
+    /** The program that calls about partners are about. */
+    async setDefaultProgram(id: string, programId: string): Promise<void> {
+      await change(id, { defaultProgramId: programId });
     },
 
     assertBelow,
@@ -147,6 +157,10 @@ export function createWorkspaces({ db, store, users, clock, ids }: WorkspacesPar
     /** Counts new links; in the transaction that makes them, after the quota was checked under a lock. */
     countLinks: (id: string, count: number): Promise<void> =>
       store.addUsage(id, usageMonth(clock.now()), { links: count }),
+
+    /** Counts recorded events towards the month; in their transaction. */
+    countEvents: (id: string, events: number): Promise<void> =>
+      store.addClicks(usageMonth(clock.now()), [{ workspaceId: id, clicks: 0, usage: events }]),
 
     /** The same inside the transaction that adds one: concurrent additions wait for each other. */
     async reserve(name: LimitName, actor: Actor, count: () => Promise<number>): Promise<void> {

@@ -1,11 +1,12 @@
 // Customers, their leads and sales, clicks that were brought along, what receivers of webhooks are told, and the
 // settings of a workspace that go with them.
 import type { Migration } from '../migrate.ts';
+import { customerSearchStatements } from './0006-customer-search.ts';
 
 export const conversions: Migration = {
   id: 6,
   name: 'conversions',
-  up: ({ text, integer, tableEnd }) => [
+  up: ({ engine, text, integer, counter, computed, tableEnd }) => [
     `alter table outbox add column webhook ${text}`,
 
     `alter table workspace add column ip_privacy ${text} not null default 'standard'`,
@@ -13,7 +14,8 @@ export const conversions: Migration = {
     `alter table workspace add column attribution_days ${integer}`,
 
     `create table customer (
-      id ${text} primary key,
+      seq ${counter},
+      id ${text} not null unique,
       workspace_id ${text} not null references workspace (id) on delete cascade,
       external_id ${text} not null,
       name ${text},
@@ -34,17 +36,21 @@ export const conversions: Migration = {
       search_text ${text} not null default '',
       created_at ${integer} not null,
       updated_at ${integer} not null,
+      -- Lists are sorted by these: engines disagree on where null belongs.
+      first_sale_order ${integer} generated always as (coalesce(first_sale_at, 0)) ${computed},
+      cancellation_order ${integer} generated always as (coalesce(subscription_canceled_at, 0)) ${computed},
       unique (workspace_id, external_id)
     ) ${tableEnd}`,
     'create unique index customer_by_stripe_id on customer (workspace_id, stripe_customer_id) where stripe_customer_id is not null',
     'create index customer_by_age on customer (workspace_id, created_at, id)',
     'create index customer_by_revenue on customer (workspace_id, sale_amount, created_at, id)',
-    'create index customer_by_first_sale on customer (workspace_id, coalesce(first_sale_at, 0), created_at, id)',
-    'create index customer_by_cancellation on customer (workspace_id, coalesce(subscription_canceled_at, 0), created_at, id)',
-    'create index customer_by_email on customer (workspace_id, email_folded, created_at, id)',
-    'create index customer_by_country on customer (workspace_id, country, created_at, id)',
-    'create index customer_by_link on customer (link_id, created_at, id)',
-    'create index customer_by_partner on customer (partner_id, created_at, id)',
+    'create index customer_by_first_sale on customer (workspace_id, first_sale_order, created_at, id)',
+    'create index customer_by_cancellation on customer (workspace_id, cancellation_order, created_at, id)',
+    ...['email_folded', 'country', 'link_id', 'program_id', 'partner_id'].map(
+      (column) =>
+        `create index customer_by_${column} on customer (workspace_id, ${column}, created_at, id) where ${column} is not null`,
+    ),
+    ...customerSearchStatements(engine),
 
     // Clicks whose ids were not made here, or that no visit made: imported ones and those of conversions entered by hand.
     `create table click_index (

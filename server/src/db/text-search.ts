@@ -1,18 +1,23 @@
-// Finds the few links that may contain a text, by the three-letter pieces of it. On SQLite the index is fed in
-// the background, and what it does not know yet counts as found; on PostgreSQL it is a plain index.
+// Finds the few rows of a table that may contain a text, by the three-letter pieces of it. On SQLite the index
+// is fed in the background, and what it does not know yet counts as found; on PostgreSQL it is a plain index.
 import { type RawBuilder, sql } from 'kysely';
-import type { Database } from '../db/database.ts';
-import { containsPattern } from '../db/like.ts';
+import type { Database } from './database.ts';
+import { containsPattern } from './like.ts';
 
-/** Beyond so many, going through the links in their order finds a page sooner. */
+/** Beyond so many, going through the rows in their order finds a page sooner. */
 const MAX_CANDIDATES = 20_000;
 const PIECE = 3;
-/** Enough to leave few links over that only seem to match; the rarest piece decides how long it takes. */
+/** Enough to leave few rows over that only seem to match; the rarest piece decides how long it takes. */
 const MAX_PIECES = 40;
 /** Small enough that other writes wait for a step no longer than they notice. */
-const LINKS_PER_STEP = 100;
+const ROWS_PER_STEP = 100;
 
-export function createLinkSearchStore(db: Database) {
+/** The table has a `seq`, a `search_text`, and what its migration made beside it under names that begin with its own. */
+export function createTextSearch(db: Database, table: 'link' | 'customer') {
+  const rowsOf = sql.table(table);
+  const index = sql.table(`${table}_search`);
+  const queue = sql.table(`${table}_search_queue`);
+
   async function fewerThan(most: number, source: RawBuilder<unknown>): Promise<boolean> {
     const { rows } = await sql<{
       count: number;
@@ -24,30 +29,30 @@ export function createLinkSearchStore(db: Database) {
     return db.write(async (trx) => {
       const { rows } = await sql<{
         seq: number;
-      }>`select seq from link_search_queue order by seq limit ${LINKS_PER_STEP}`.execute(trx);
+      }>`select seq from ${queue} order by seq limit ${ROWS_PER_STEP}`.execute(trx);
       if (rows.length === 0) return 0;
       const seqs = sql.join(rows.map(({ seq }) => seq));
-      await sql`delete from link_search where rowid in (${seqs})`.execute(trx);
-      await sql`insert into link_search (rowid, text) select seq, search_text from link where seq in (${seqs})`.execute(
+      await sql`delete from ${index} where rowid in (${seqs})`.execute(trx);
+      await sql`insert into ${index} (rowid, text) select seq, search_text from ${rowsOf} where seq in (${seqs})`.execute(
         trx,
       );
-      await sql`delete from link_search_queue where seq in (${seqs})`.execute(trx);
+      await sql`delete from ${queue} where seq in (${seqs})`.execute(trx);
       return rows.length;
     });
   }
 
   return {
-    /** A query for the `seq` of links that may match, among them all that do; undefined when that would be too many. */
+    /** A query for the `seq` of rows that may match, among them all that do; undefined when that would be too many. */
     async findCandidates(search: string): Promise<RawBuilder<unknown> | undefined> {
       const folded = search.toLowerCase();
       const pieces = piecesOf(folded);
       if (pieces.length === 0) return undefined;
       if (db.engine === 'postgres') {
-        const found = sql`select link_search as seq from link_search(${containsPattern(folded)}, ${MAX_CANDIDATES + 1})`;
+        const found = sql`select ${sql.ref(`${table}_search`)} as seq from ${index}(${containsPattern(folded)}, ${MAX_CANDIDATES + 1})`;
         return (await fewerThan(MAX_CANDIDATES, found)) ? found : undefined;
       }
-      const found = sql`select rowid as seq from link_search where link_search match ${pieces.map(quoted).join(' AND ')}`;
-      const unknown = sql`select seq from link_search_queue`;
+      const found = sql`select rowid as seq from ${index} where ${index} match ${pieces.map(quoted).join(' AND ')}`;
+      const unknown = sql`select seq from ${queue}`;
       const few = (await fewerThan(MAX_CANDIDATES, found)) && (await fewerThan(MAX_CANDIDATES, unknown));
       return few ? sql`${found} union ${unknown}` : undefined;
     },
@@ -60,7 +65,7 @@ export function createLinkSearchStore(db: Database) {
   };
 }
 
-export type LinkSearchStore = ReturnType<typeof createLinkSearchStore>;
+export type TextSearch = ReturnType<typeof createTextSearch>;
 
 /** Pieces of the text, spread over all of it; none when it is too short. */
 function piecesOf(text: string): string[] {

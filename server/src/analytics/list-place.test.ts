@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createRandom } from '../testing/event-data.ts';
+import { findPlace } from './list-place.ts';
+import type { ListQuery } from './query.ts';
+
+const WINDOW = { fromMs: 1_000_000, toMs: 2_000_000 };
+
+/** Asks for the place of a page of these times, and tells how many events were counted on the way. */
+async function place(times: readonly number[], query: Partial<ListQuery>) {
+  const full: ListQuery = {
+    workspaceId: 'w',
+    kind: 'clicks',
+    order: 'desc',
+    limit: 10,
+    offset: 0,
+    ...WINDOW,
+    ...query,
+  };
+  let counted = 0;
+  const found = await findPlace(full, async ({ fromMs, toMs }, slotMs) => {
+    const slots = new Map<number, number>();
+    for (const time of times.filter((timeMs) => timeMs >= fromMs && timeMs <= toMs)) {
+      counted += 1;
+      const slot = Math.floor(time / slotMs);
+      slots.set(slot, (slots.get(slot) ?? 0) + 1);
+    }
+    return [...slots].map(([slot, events]) => ({ slot, events }));
+  });
+  return { found, counted, full };
+}
+
+test('reading the place gives the page, for whatever times, pages and windows', async () => {
+  const random = createRandom(7);
+  for (let n = 0; n < 500; n++) {
+    const spread = random.pick([10, 5_000, 1_000_001]);
+    const times = Array.from({ length: random.whole(400) }, () => WINDOW.fromMs + random.whole(spread));
+    const query = {
+      order: random.pick(['asc', 'desc'] as const),
+      limit: 1 + random.whole(50),
+      offset: random.whole(300),
+      ...(random.chance(0.2) ? { toMs: WINDOW.fromMs + random.whole(300) } : {}),
+    };
+    const { found, full } = await place(times, query);
+    const sign = query.order === 'asc' ? 1 : -1;
+    const inWindow = times.filter((timeMs) => timeMs <= full.toMs).sort((a, b) => sign * (a - b));
+    const page = inWindow.slice(query.offset, query.offset + query.limit);
+    const read = found
+      ? inWindow
+          .filter((timeMs) => timeMs >= found.fromMs && timeMs <= found.toMs)
+          .slice(found.offset, found.offset + query.limit)
+      : [];
+    assert.deepEqual(read, page);
+  }
+});
+
+test('a page at the beginning of a long window looks at a small part of it', async () => {
+  const times = Array.from({ length: 100_000 }, (_, n) => WINDOW.fromMs + n * 10);
+  for (const order of ['asc', 'desc'] as const) {
+    const { found, counted } = await place(times, { order, limit: 100 });
+    assert.ok(counted <= 1_000, `${counted}`);
+    assert.ok(found && found.toMs - found.fromMs < 2_000);
+  }
+});
+
+test('a page far down is a short stretch', async () => {
+  const times = Array.from({ length: 100_000 }, (_, n) => WINDOW.fromMs + n * 10);
+  const { found } = await place(times, { limit: 100, offset: 70_000 });
+  assert.ok(found && found.toMs - found.fromMs < 10_000);
+});
+
+test('an empty page or window has no place', async () => {
+  assert.equal((await place([], {})).found, undefined);
+  assert.equal((await place([WINDOW.fromMs], { offset: 1 })).found, undefined);
+  assert.equal((await place([5], { fromMs: 6, toMs: 4 })).found, undefined);
+});

@@ -1,0 +1,119 @@
+// Sales: credited to the click of the customer's lead, in US cents whatever they were paid in, once per invoice. A
+// sale of somebody unknown who brings a click makes the customer and the lead first.
+import type { ClickRecord } from '../analytics/click-record.ts';
+import type { SaleRecord, SalesCreated } from '../analytics/conversion-record.ts';
+import type { Customer } from '../customers/customer.ts';
+import type { Link } from '../links/link.ts';
+import {
+  DIRECT_SALE_LEAD,
+  invoiceSlot,
+  nothingSold,
+  type SaleAnswer,
+  type SaleRequest,
+  saleAnswer,
+} from './conversion.ts';
+import { type Currencies, USD } from './currencies.ts';
+import type { Leads } from './leads.ts';
+import { eventRecord, type Outcome, type Recording } from './recording.ts';
+import { saleData } from './webhook-data.ts';
+
+/** A sale that is to be recorded, and who gets the credit. */
+interface Creditable {
+  readonly workspaceId: string;
+  readonly request: SaleRequest;
+  /** In US cents. */
+  readonly cents: number;
+  readonly click: ClickRecord;
+  readonly isDirect: boolean;
+}
+
+export function createSales(recording: Recording, leads: Leads, currencies: Currencies) {
+  const { once, customers, credit, write, clock, eventIds, store, earnings } = recording;
+
+  /** The buyer, with a lead before the sale. */
+  async function prepare(sale: Creditable): Promise<{ link: Link; customer: Customer }> {
+    const { workspaceId, request, click } = sale;
+    const link = await credit.getLink(workspaceId, click.linkId);
+    const customer = await recording.findOrCreateCustomer(request, { click, link, known: !sale.isDirect });
+    if (sale.isDirect) {
+      const eventName = request.leadEventName ?? DIRECT_SALE_LEAD;
+      const { metadata } = request;
+      await leads.insertOfSale({ workspaceId, click, link, customer, eventName, metadata });
+    }
+    return { link, customer };
+  }
+
+  async function record(sale: Creditable): Promise<Outcome<SaleAnswer>> {
+    const { link, customer } = await prepare(sale);
+    const answer = saleAnswer(sale.request, customer, sale.cents);
+    return { customer, eventId: await insert(sale, link, customer, answer), answer };
+  }
+
+  async function insert(sale: Creditable, creditedLink: Link, customer: Customer, answer: SaleAnswer) {
+    const { workspaceId, request, cents, click } = sale;
+    const { eventName, paymentProcessor, invoiceId, metadata } = request;
+    const [eventId, atMs] = [eventIds(), clock.now()];
+    const { link, isFirst } = await count(creditedLink, customer, cents);
+    const facts = { workspaceId, link, customer, click, eventId, eventName, metadata, atMs };
+    const stored: SaleRecord = {
+      ...eventRecord(facts),
+      amount: cents,
+      currency: USD,
+      paymentProcessor,
+      invoiceId: invoiceId ?? '',
+    };
+    await store.insertSale(stored, { amount: request.amount, currency: request.currency });
+    await earnings.sale({ ...facts, amount: cents, paymentProcessor, invoiceId, isFirst });
+    const partner = await earnings.findPartner(link);
+    const payload: SalesCreated = { sales: [stored] };
+    const shown = answer.sale as NonNullable<SaleAnswer['sale']>;
+    await recording.tell(
+      workspaceId,
+      'sale.created',
+      payload,
+      saleData(facts, shown, partner, recording.publicUrl),
+    );
+    await recording.countUsage(workspaceId, 1);
+    const { programId, partnerId } = link;
+    await customers.addSale(customer.id, { amount: cents, atMs, programId, partnerId });
+    return eventId;
+  }
+
+  /** The first sale of a customer by a link is a conversion of the link. */
+  async function count(
+    link: Link,
+    customer: Customer,
+    cents: number,
+  ): Promise<{ link: Link; isFirst: boolean }> {
+    const counted = await recording.countOnLink(link, { sales: 1, saleAmount: cents });
+    // After that write, so that of two first sales at once one waits and then finds the other.
+    const isFirst =
+      (customer.sales === 0 || customer.linkId !== link.id) && !(await store.hasSale(link.id, customer.id));
+    return { link: isFirst ? await recording.countOnLink(counted, { conversions: 1 }) : counted, isFirst };
+  }
+
+  return {
+    async track(workspaceId: string, request: SaleRequest): Promise<SaleAnswer> {
+      const { invoiceId, customerExternalId, clickId, leadEventName, amount } = request;
+      const slot = invoiceId === null ? undefined : invoiceSlot(workspaceId, invoiceId);
+      const earlier = slot && (await once.find<SaleAnswer>(slot));
+      if (earlier) return earlier;
+      const cents = currencies.toCents(amount, request.currency);
+      const customer = await customers.findByExternalId(workspaceId, customerExternalId);
+      if (!customer && clickId === '') return nothingSold(request);
+      const click = customer
+        ? await credit.creditSale(customer, leadEventName)
+        : await credit.creditLead(workspaceId, clickId, undefined);
+      if (!click) return nothingSold(request);
+      const introduced = await recording.introduce(request, customer);
+      const sale: Creditable = { workspaceId, request: introduced, cents, click, isDirect: !customer };
+      return write(async () => {
+        if (amount === 0) {
+          await prepare(sale);
+          return nothingSold(request);
+        }
+        return slot ? once.run(slot, () => record(sale)) : (await record(sale)).answer;
+      });
+    },
+  };
+}

@@ -1,0 +1,26 @@
+// Payment providers and the names that they give to payments, as lines of a dump. The signing secret goes along:
+// without it what the provider sends could not be checked any more.
+import type { Database } from '../db/database.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { Entity } from './entity.ts';
+import { id, oneOf, text, times } from './field.ts';
+import { tableEntity } from './table-entity.ts';
+
+export function paymentEntities(parts: { db: Database; clock: Clock }): Entity[] {
+  return [
+    tableEntity(parts, {
+      name: 'payment_bridge',
+      table: 'payment_bridge',
+      key: ['workspaceId', 'provider'],
+      fields: { workspaceId: id(), provider: oneOf(['stripe']), secret: text(255), ...times() },
+      references: { workspaceId: 'workspace' },
+    }),
+    tableEntity(parts, {
+      name: 'payment_reference',
+      table: 'payment_reference',
+      key: ['workspaceId', 'reference'],
+      fields: { workspaceId: id(), reference: id(), invoiceId: id(), createdAt: times().createdAt },
+      references: { workspaceId: 'workspace' },
+    }),
+  ];
+}

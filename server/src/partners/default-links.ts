@@ -1,0 +1,151 @@
+// The links that a partner gets by itself: one for each default link of its group. They follow the partner into
+// another group. What cannot be made is left out, so that nobody is kept from joining by a taken name.
+import type { Actor } from '../http/operation.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { Link } from '../links/link.ts';
+import type { LinkDraft } from '../links/link-draft.ts';
+import { CAMPAIGN_FIELDS } from '../links/link-url.ts';
+import type { Links } from '../links/links.ts';
+import { slugify } from '../workspaces/workspace.ts';
+import type { GroupStore } from './group.store.ts';
+import { type DefaultLink, type PartnerGroup, templateFor } from './group.ts';
+import { type Enrolment, localPart, type Partner, suffix } from './partner.ts';
+import type { PartnerLinkRowStore } from './partner-link-rows.store.ts';
+import type { Program } from './program.ts';
+
+/** What a caller may set on the links; everything else is the program's. */
+export type LinkProps = Omit<
+  LinkDraft,
+  'url' | 'domain' | 'key' | 'folderId' | 'trackConversion' | 'programId' | 'partnerId' | 'geo' | 'webhookIds'
+>;
+
+export interface DefaultLinkWish {
+  readonly username?: string | null | undefined;
+  readonly linkProps?: LinkProps | undefined;
+}
+
+export interface DefaultLinksParts {
+  readonly links: Pick<Links, 'createPrepared' | 'updatePrepared' | 'findForChange'>;
+  readonly groups: Pick<GroupStore, 'findDefaultLinks'>;
+  readonly rows: PartnerLinkRowStore;
+  readonly clock: Clock;
+}
+
+export interface DefaultLinkOwner {
+  /** Acts for the program. */
+  readonly actor: Actor;
+  readonly program: Program;
+  readonly group: PartnerGroup;
+  readonly enrolment: Enrolment;
+  readonly partner: Partner;
+}
+
+const KEY_TRIES = 5;
+
+export function createDefaultLinks({ links, groups, rows, clock }: DefaultLinksParts) {
+  /** Each is tried under its own name, then with something random behind it. */
+  async function make(
+    owner: DefaultLinkOwner,
+    wanted: readonly DefaultLink[],
+    wish: DefaultLinkWish,
+    alone: boolean,
+  ): Promise<Link[]> {
+    const made = new Map<DefaultLink, Link>();
+    let open = [...wanted];
+    for (let attempt = 0; attempt < KEY_TRIES && open.length > 0; attempt++) {
+      const drafts = open.map((target, index) => {
+        const key = keyFor(owner.partner, wish, alone && attempt === 0 ? '' : `-${suffix()}`);
+        return draftFor(owner, target.domain, target.url, { ...propsFor(wish, index), key });
+      });
+      const outcomes = await links.createPrepared(owner.actor, drafts);
+      const again: DefaultLink[] = [];
+      for (const [index, outcome] of outcomes.entries()) {
+        const target = open[index] as DefaultLink;
+        if ('link' in outcome) made.set(target, outcome.link);
+        else if (outcome.error.message.startsWith('custom: key:')) again.push(target);
+      }
+      open = again;
+    }
+    await rows.insert(
+      [...made].map(([target, link]) => ({
+        linkId: link.id,
+        enrolmentId: owner.enrolment.id,
+        defaultLinkId: target.id,
+        url: target.url,
+      })),
+      clock.now(),
+    );
+    return wanted.flatMap((target) => made.get(target) ?? []);
+  }
+
+  return {
+    async create(owner: DefaultLinkOwner, wish: DefaultLinkWish = {}): Promise<Link[]> {
+      const wanted = await groups.findDefaultLinks(owner.group.id);
+      return make(owner, wanted, wish, wanted.length === 1);
+    },
+
+    /**
+     * Links that stood for default links of another group now lead where this group's do, under the addresses
+     * that they have. What this group has more is made; what it has less stays, as any other link.
+     */
+    async follow(owner: DefaultLinkOwner): Promise<void> {
+      const wanted = await groups.findDefaultLinks(owner.group.id);
+      const present = await links.findForChange(await rows.findDefaults(owner.enrolment.id));
+      const pairs = present.map((link, index) => ({ link, target: wanted[index] }));
+      const kept = pairs.flatMap(({ link, target }) => (target ? [{ link, target }] : []));
+      await links.updatePrepared(
+        owner.actor,
+        kept.map(({ link, target }) => ({ link, draft: destinationOf(owner.group, target.url) })),
+      );
+      for (const { link, target } of pairs) await rows.setDefault(link.id, target ?? null);
+      await make(owner, wanted.slice(present.length), {}, false);
+    },
+  };
+}
+
+export type DefaultLinks = ReturnType<typeof createDefaultLinks>;
+
+/** A new link of a partner: what the program fixes, and what the caller may choose. */
+export function draftFor(
+  { program, group, enrolment }: Pick<DefaultLinkOwner, 'program' | 'group' | 'enrolment'>,
+  domain: string,
+  url: string,
+  chosen: LinkProps & { readonly key?: string | undefined },
+): LinkDraft {
+  return {
+    tenantId: enrolment.tenantId,
+    ...chosen,
+    ...templateFor(group, url),
+    domain,
+    url,
+    trackConversion: true,
+    programId: program.id,
+    partnerId: enrolment.partnerId,
+  };
+}
+
+/** Another destination, with the group's campaign and nothing left of an earlier one. */
+export function destinationOf(group: PartnerGroup, url: string): LinkDraft {
+  const given = URL.parse(url)?.searchParams;
+  const cleared = Object.fromEntries(
+    CAMPAIGN_FIELDS.map((field) => [field, given?.get(field) ?? null]),
+  ) as LinkDraft;
+  return { ...cleared, ...templateFor(group, url), url };
+}
+
+/** An id of the caller's own is one link's: the first one's. */
+function propsFor({ linkProps = {} }: DefaultLinkWish, index: number): LinkProps {
+  const { prefix: _, externalId, ...props } = linkProps;
+  return index === 0 && externalId !== undefined ? { ...props, externalId } : props;
+}
+
+function keyFor(
+  { name, email, id }: Partner,
+  { username, linkProps }: DefaultLinkWish,
+  ending: string,
+): string {
+  const names = [username, name, email && localPart(email), id];
+  const base = names.map((text) => slugify(text ?? '')).find((text) => text !== '');
+  const prefix = (linkProps?.prefix ?? '').replaceAll(/^\/+|\/+$/g, '');
+  return `${prefix && `${prefix}/`}${base}${ending}`;
+}

@@ -1,0 +1,147 @@
+// Puts the services of partner programs together, for the composition root.
+import type { Database } from '../db/database.ts';
+import type { Domains } from '../domains/domains.ts';
+import type { Folders } from '../folders/folders.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { Ids } from '../kernel/ids.ts';
+import type { SaveImage } from '../links/link-image.ts';
+import type { Links } from '../links/links.ts';
+import type { LinksOfPartners } from '../links/links-of-partners.ts';
+import type { Workspaces } from '../workspaces/workspaces.ts';
+import { createAdmissions } from './admissions.ts';
+import { createApplicationStore } from './application.store.ts';
+import { createApplications } from './applications.ts';
+import { createDefaultLinks } from './default-links.ts';
+import { createEnrolmentStore } from './enrolment.store.ts';
+import { createEnrolmentChanges } from './enrolment-changes.ts';
+import type { EnrolmentEffects } from './enrolment-effects.ts';
+import { createEnrolmentListStore } from './enrolment-list.store.ts';
+import { createEnrolments } from './enrolments.ts';
+import { createGroupStore } from './group.store.ts';
+import { createGroups } from './groups.ts';
+import { createInvitations } from './invitations.ts';
+import { createPartnerStore } from './partner.store.ts';
+import { createPartnerLinkRowStore } from './partner-link-rows.store.ts';
+import { createPartnerLinks } from './partner-links.ts';
+import { createPartnerLookups } from './partner-lookups.ts';
+import { createPartnerTagStore } from './partner-tag.store.ts';
+import { createPartnerTags } from './partner-tags.ts';
+import { createPartners } from './partners.ts';
+import { createProgramStore } from './program.store.ts';
+import { createPrograms } from './programs.ts';
+import { createDiscountStore, createRewardStore } from './reward.store.ts';
+import { createDiscounts, createRewards } from './rewards.ts';
+
+export interface PartnerSideParts {
+  readonly db: Database;
+  readonly workspaces: Workspaces;
+  readonly domains: Domains;
+  readonly folders: Folders;
+  readonly links: Links;
+  readonly linksOfPartners: LinksOfPartners;
+  readonly saveImage: SaveImage;
+  readonly clock: Clock;
+  readonly ids: Ids;
+}
+
+export function createPartnerSide(parts: PartnerSideParts) {
+  const { db, links, linksOfPartners, workspaces, clock } = parts;
+  const programStore = createProgramStore(db);
+  const groupStore = createGroupStore(db);
+  const enrolmentStore = createEnrolmentStore(db);
+  const people = createPartnerStore(db);
+  const tagStore = createPartnerTagStore(db);
+  const rows = createPartnerLinkRowStore(db);
+  /** Filled below by those who need the services that run it. */
+  const effects: EnrolmentEffects[] = [];
+
+  const programs = createPrograms({ ...parts, store: programStore, groups: groupStore });
+  const enrolments = createEnrolments({
+    db,
+    store: enrolmentStore,
+    partners: people,
+    tags: tagStore,
+    links: linksOfPartners,
+    clock,
+  });
+  const defaultLinks = createDefaultLinks({ links, groups: groupStore, rows, clock });
+  const admissions = createAdmissions({
+    ...parts,
+    store: enrolmentStore,
+    partners: people,
+    enrolments,
+    defaultLinks,
+    effects,
+  });
+  const changes = createEnrolmentChanges({
+    db,
+    store: enrolmentStore,
+    groups: groupStore,
+    enrolments,
+    defaultLinks,
+    cascade: linksOfPartners,
+    effects,
+    workspaces,
+    clock,
+  });
+  const groups = createGroups({
+    ...parts,
+    store: groupStore,
+    programs,
+    programStore,
+    enrolments: enrolmentStore,
+    changes,
+  });
+  const terms = { ...parts, groupStore, enrolments: enrolmentStore, groups, programs };
+  const tags = createPartnerTags({ ...parts, store: tagStore, enrolmentStore, enrolments, programs });
+  const joining = {
+    ...parts,
+    store: createApplicationStore(db),
+    enrolmentStore,
+    programs,
+    programStore,
+    groups,
+    enrolments,
+    admissions,
+    changes,
+    effects,
+  };
+  const discounts = createDiscounts({ ...terms, store: createDiscountStore(db) });
+  return {
+    programs,
+    groups,
+    enrolments,
+    enrolmentChanges: changes,
+    partnerLookups: createPartnerLookups({ programs, enrolments, groups, tags, discounts }),
+    rewards: createRewards({ ...terms, store: createRewardStore(db) }),
+    discounts,
+    partnerTags: tags,
+    partners: createPartners({
+      ...parts,
+      programs,
+      groups,
+      tags,
+      people,
+      store: enrolmentStore,
+      lists: createEnrolmentListStore(db),
+      enrolments,
+      admissions,
+      changes,
+    }),
+    partnerLinks: createPartnerLinks({
+      ...parts,
+      programs,
+      groups,
+      groupStore,
+      enrolments,
+      linksOfPartners,
+      rows,
+    }),
+    applications: createApplications(joining),
+    invitations: createInvitations(joining),
+    /** For what is composed after this: effects of changes of enrolments. */
+    addEnrolmentEffects: (more: EnrolmentEffects): void => void effects.push(more),
+  };
+}
+
+export type PartnerSide = ReturnType<typeof createPartnerSide>;
