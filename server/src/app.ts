@@ -9,6 +9,7 @@ import { createUserStore } from './access/user.store.ts';
 import { createUsers } from './access/users.ts';
 import { type AnalyticsSide, createAnalyticsSide } from './analytics/analytics-side.ts';
 import type { Config } from './config.ts';
+import { browserScriptPages } from './conversions/browser-script.ts';
 import { type ClickTracking, createClickTracking } from './conversions/click-tracking.ts';
 import { createConversionRowsStore } from './conversions/conversion-rows.store.ts';
 import { createConversionSide, createLeadsByUrl, openCurrencies } from './conversions/conversion-side.ts';
@@ -227,6 +228,7 @@ async function compose(
     metrics,
     isDraining: () => draining,
     health: [visits.health, events.health, webhookFlow.health],
+    pages: browserScriptPages(),
     visit: visits.handle,
   });
   metrics.gauge('linktrail_requests_in_flight', 'API requests under way.', api.inFlight);

@@ -707,6 +707,73 @@ const EVENTS: Step[] = [
   ],
 ];
 
+const PARTNERS: Step[] = [
+  [
+    'runs a partner program: partners, their links, applications, bans',
+    async ({ dub, t, workspace: { key } }) => {
+      const send = async (method: string, path: string, body: unknown) =>
+        (await t.request(method, path, { key, body })).json;
+      await assert.rejects(dub.partners.list({}), errors.NotFound);
+      const program = await send('POST', '/programs', { name: 'Acme', url: 'https://acme.example' });
+      const form = { fields: [{ id: 'why', type: 'short-text', label: 'Why?' }] };
+      await send('PATCH', '/groups/default', { applicationForm: form, applicationFormPublished: true });
+      const email = `mia-${program.slug}@client.example`;
+      const mia = await dub.partners.create({
+        email,
+        name: 'Mia Lund',
+        tenantId: 'u_77',
+        country: 'SE',
+        linkProps: { prefix: '/r/', comments: 'First' },
+      });
+      assert.deepEqual(
+        [mia.status, mia.email, mia.links?.length, mia.totalClicks],
+        ['approved', email, 1, 0],
+      );
+      const link = await dub.partners.createLink({ tenantId: 'u_77', url: 'https://acme.example/pricing' });
+      assert.deepEqual([link.partnerId, link.trackConversion], [mia.id, true]);
+      const same = await dub.partners.upsertLink({ partnerId: mia.id, url: 'https://acme.example/pricing' });
+      assert.equal(same.id, link.id);
+      assert.equal((await dub.partners.retrieveLinks({ partnerId: mia.id })).length, 2);
+      const [listed] = await dub.partners.list({ search: 'lund', sortBy: 'netRevenue', status: 'approved' });
+      assert.deepEqual([listed?.id, listed?.links?.length], [mia.id, 2]);
+      assert.deepEqual(await dub.partners.deactivate({ tenantId: 'u_77' }), { partnerId: mia.id });
+      assert.deepEqual(await dub.partners.ban({ partnerId: mia.id, reason: 'fraud' }), { partnerId: mia.id });
+      const [banned] = await dub.partners.list({ status: 'banned', tenantId: 'u_77' });
+      assert.deepEqual([banned?.bannedReason, typeof banned?.bannedAt], ['fraud', 'string']);
+
+      const apply = (name: string) =>
+        send('POST', `/programs/${program.slug}/applications`, {
+          name,
+          email: `${name}-${program.slug}@client.example`,
+          answers: { why: 'Because' },
+        });
+      await apply('bo');
+      t.clock.advance(1);
+      await apply('cy');
+      const [cy, bo] = await dub.partnerApplications.list({ pageSize: 10 });
+      assert.deepEqual(cy?.applicationFormData, [{ label: 'Why?', value: 'Because' }]);
+      const partnerId = bo?.partner.id as string;
+      assert.deepEqual(await dub.partnerApplications.approve({ partnerId }), { partnerId });
+      await assert.rejects(dub.partnerApplications.approve({ partnerId }), errors.BadRequest);
+      const rejected = { partnerId: cy?.partner.id as string, rejectionReason: 'notTheRightFit' } as const;
+      assert.deepEqual(await dub.partnerApplications.reject(rejected), { partnerId: rejected.partnerId });
+      assert.deepEqual(await dub.partnerApplications.list({}), []);
+    },
+  ],
+  [
+    'gets its own error classes for refusals of partners',
+    async ({ dub, t }) => {
+      await assert.rejects(dub.partners.create({ email: 'nobody' }), errors.UnprocessableEntity);
+      await assert.rejects(dub.partners.ban({ partnerId: 'pn_unknown', reason: 'spam' }), errors.NotFound);
+      await assert.rejects(
+        dub.partners.createLink({ partnerId: 'pn_unknown', url: 'https://acme.example' }),
+        errors.NotFound,
+      );
+      await assert.rejects(clientOf((await t.workspace('pro')).key).partners.list({}), errors.Forbidden);
+    },
+  ],
+];
+
 const AREAS: Readonly<Record<string, readonly Step[]>> = {
   tags: TAGS,
   folders: FOLDERS,
@@ -714,6 +781,7 @@ const AREAS: Readonly<Record<string, readonly Step[]>> = {
   links: LINKS,
   customers: CUSTOMERS,
   conversions: CONVERSIONS,
+  partners: PARTNERS,
   events: EVENTS,
   refusals: REFUSALS,
 };

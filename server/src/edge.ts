@@ -4,7 +4,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import type { Authenticator } from './access/authenticate.ts';
 import type { Config } from './config.ts';
-import { browserScriptPages } from './conversions/browser-script.ts';
 import { type Database, describeStoreFailure } from './db/database.ts';
 import { createAnswerStore } from './db/idempotency.ts';
 import { type Api, createApi } from './http/api.ts';
@@ -74,6 +73,8 @@ export interface HandlerParts {
   isDraining: () => boolean;
   /** Parts of the health beside the database, the disk and the process. */
   health: readonly HealthPart[];
+  /** Pages of the service's own hosts, by path. */
+  pages: readonly (readonly [string, ShowSystemPage])[];
   visit: Visit;
 }
 
@@ -86,6 +87,7 @@ export function createHandler({
   metrics,
   isDraining,
   health,
+  pages,
   visit,
 }: HandlerParts): Handler {
   const parts: HealthPart[] = [
@@ -103,7 +105,7 @@ export function createHandler({
     body: JSON.stringify(body),
   });
   const system = new Map<string, ShowSystemPage>([
-    ...browserScriptPages(),
+    ...pages,
     ['/health/live', async () => json(200, { status: 'ok' })],
     [
       '/health/ready',

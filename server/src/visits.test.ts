@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { clickTime } from './events/click-id.ts';
 import { eachDatabase, onPostgres } from './testing/databases.ts';
+import { connectRaw } from './testing/raw-http.ts';
 import { openTestApp, type TestApp, type TestWorkspace } from './testing/test-app.ts';
 import { BROWSER, recordedClicks, type VisitReply, type VisitRequest, visit } from './testing/visitors.ts';
 
@@ -241,6 +242,18 @@ describe('A visit', () => {
     assert.match(secure.cookies[0] ?? '', /; Secure$/);
     assert.match((await v.open('/locked+')).body, /Password required/);
     assert.equal((await clicksOf('locked')).length, 1);
+  });
+
+  test('answers a form and a call of the API that announce no body, on the same connection', async () => {
+    await v.link({ key: 'bodiless', password: 'p' });
+    const post = (path: string, host: string, more = '') =>
+      `POST ${path} HTTP/1.1\r\nHost: ${host}\r\n${more}\r\n`;
+    const { text } = await connectRaw(v.port, [
+      post('/bodiless', GO),
+      post('/api/tags', 'localhost', `Authorization: Bearer ${v.workspace.key}\r\nConnection: close\r\n`),
+    ]);
+    assert.match(text, /^HTTP\/1\.1 200 OK.*That password is not right.*HTTP\/1\.1 400 Bad Request/s);
+    assert.match(text, /the body is empty/);
   });
 
   test('takes thirty wrong passwords in ten minutes and no more, however they come', async () => {

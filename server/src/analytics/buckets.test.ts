@@ -58,7 +58,7 @@ test('there is a bucket for every hour, day or month that the window touches', (
 });
 
 test('buckets ascend, begin where the one before ends, and none is there twice, in every zone', () => {
-  const window = between('2026-01-01T00:00:00Z', '2027-12-31T00:00:00Z');
+  const window = between('2027-03-05T00:00:00Z', '2027-04-10T00:00:00Z');
   for (const name of Intl.supportedValuesOf('timeZone')) {
     const starts = listBuckets(window, 'day', zone(name));
     const lengths = starts.slice(1).map((start, i) => (start - (starts[i] ?? 0)) / 3_600_000);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -9,6 +9,7 @@ import { clickRecord, linkRow } from '../testing/click-records.ts';
 import { onClickhouse } from '../testing/clickhouse.ts';
 import { type ClickhouseStore, openClickhouse } from './clickhouse.ts';
 import { openEngine } from './clickhouse-engine.ts';
+import { formatCursor } from './event-follower.ts';
 import { queryContract } from './query.contract.ts';
 import { eventStoreContract } from './store.contract.ts';
 
@@ -17,7 +18,7 @@ after(() => rm(root, { recursive: true, force: true }));
 const newFolder = () => mkdtemp(join(root, 'c'));
 const at = (offset: number) => ({ segment: 1, offset });
 /** The engine may run in an emulator, where a query takes tens of milliseconds. */
-const QUERIES = { clicks: 1_000, leads: 300, sales: 300, queries: 500 };
+const QUERIES = { clicks: 1_500, leads: 500, sales: 500, queries: 240 };
 
 const openAt = (url: string, folder: string, journal = 'node_1'): Promise<ClickhouseStore> =>
   openClickhouse({ url, journal, batchPath: join(folder, 'batch') });
@@ -106,7 +107,7 @@ onClickhouse('the tables', ({ place, run }) => {
     await store.close();
   });
 
-  test('find a click by its id without reading those of other ids, and follow what was stored', async () => {
+  test('find a click by its id without reading those of other ids', async () => {
     const url = place();
     const store = await openAt(url, await newFolder());
     const clock = manualClock(Date.UTC(2027, 0, 15));
@@ -117,6 +118,35 @@ onClickhouse('the tables', ({ place, run }) => {
       `select time_ms from click where id = '${id}' settings force_optimize_projection = 1`,
     );
     assert.equal(Number(found), clock.now());
+    await store.close();
+  });
+
+  test('are followed from where they ended, and written to a file', async () => {
+    const [store, folder] = [await openAt(place(), await newFolder()), await newFolder()];
+    const all = {
+      workspaceId: 'ws_1',
+      fromMs: 0,
+      toMs: Date.UTC(2030, 0),
+      kind: 'clicks',
+      limit: 10,
+    } as const;
+    await store.append({ clicks: [clickRecord(1)], links: [] }, at(100));
+    const found: string[] = [];
+    let cursor = formatCursor({ store: 'clickhouse', batch: 0, id: '', timeMs: 0 });
+    const follow = async () => {
+      const followed = await store.follow({ ...all, after: cursor, upTo: await store.findEnd() });
+      found.push(...followed.events.map(({ record }) => record.id));
+      cursor = followed.cursor;
+    };
+    while (found.length < 1) await follow();
+    await store.append({ clicks: [clickRecord(2)], links: [] }, at(200));
+    while (found.length < 2) await follow();
+    assert.deepEqual(found, [clickRecord(1).id, clickRecord(2).id]);
+    const path = join(folder, 'clicks.parquet');
+    await store.writeParquet({ ...all, order: 'asc', offset: 0 }, path);
+    const file = await readFile(path);
+    assert.deepEqual([file.subarray(0, 4).toString(), file.subarray(-4).toString()], ['PAR1', 'PAR1']);
+    assert.ok(file.includes(clickRecord(2).id));
     await store.close();
   });
 

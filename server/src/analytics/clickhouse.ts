@@ -20,13 +20,13 @@ import {
   partnerInsertion,
   schema,
 } from './clickhouse-rows.ts';
-import { timeRange } from './duckdb-rows.ts';
 import { createEngineReader } from './engine-reader.ts';
 import { EVENT_TABLES, METADATA_TEXTS, toRecord } from './event-columns.ts';
 import { wholeListStatement } from './list-sql.ts';
 import type { EventKind } from './query.ts';
 import { createReadPool } from './read-pool.ts';
 import type { Erasure, EventBatch, EventCounts, EventStore } from './store.ts';
+import { timeRange, timesOf } from './time-range.ts';
 
 export interface ClickhouseOptions {
   /** http(s)://user:password@host:port/database */
@@ -183,8 +183,7 @@ async function withoutStored<T extends Keyed>(
   records: readonly T[],
 ): Promise<readonly T[]> {
   if (records.length === 0) return records;
-  const times = records.map(({ timeMs }) => timeMs);
-  const [from, to] = [times.reduce((a, b) => Math.min(a, b)), times.reduce((a, b) => Math.max(a, b))];
+  const [from, to] = timesOf(records);
   const rows = await engine.rows(
     `select id from ${EVENT_TABLES[kind]} where workspace_id in ${listPlaceholder(1)}
       and time_ms between ${from} and ${to} and id in ${listPlaceholder(2)}`,
@@ -223,7 +222,10 @@ async function count(engine: ClickhouseEngine): Promise<EventCounts> {
   };
 }
 
-/** Rewrites the parts that hold such rows: rare, and the old values are gone from the disk afterwards. */
+/**
+ * Rewrites the parts that hold such rows: rare, and the old values are gone from the disk afterwards. What is blank
+ * already is left, so that a repeat finds nothing to do.
+ */
 async function erase(
   engine: ClickhouseEngine,
   { workspaceId, customerId, clickIds }: Erasure,
@@ -231,17 +233,18 @@ async function erase(
   for (const table of ['lead', 'sale']) {
     await engine.run(
       `alter table ${table} update metadata = '', ${METADATA_TEXTS} = map(), ip = ''
-        where workspace_id = ${placeholder(1)} and customer_id = ${placeholder(2)}`,
+        where workspace_id = ${placeholder(1)} and customer_id = ${placeholder(2)} and (metadata <> '' or ip <> '')`,
       [workspaceId, customerId],
     );
     if (clickIds.length > 0)
-      await engine.run(`alter table ${table} update ip = '' where click_id in ${listPlaceholder(1)}`, [
-        clickIds,
-      ]);
+      await engine.run(
+        `alter table ${table} update ip = '' where ip <> '' and click_id in ${listPlaceholder(1)}`,
+        [clickIds],
+      );
   }
   if (clickIds.length > 0)
     await engine.run(
-      `alter table click update ip = '' where id in ${listPlaceholder(1)}${timeRange(clickIds)}`,
+      `alter table click update ip = '' where ip <> '' and id in ${listPlaceholder(1)}${timeRange(clickIds)}`,
       [clickIds],
     );
 }

@@ -1,6 +1,5 @@
 // The tables of the event store on DuckDB and how rows get into them: as one text per batch that the engine takes
 // apart itself, which costs a tenth of handing over each value.
-import { clickTime } from '../events/click-id.ts';
 import { CLICK_COLUMNS, type ClickRecord, joinClick } from './click-record.ts';
 import type { LeadRecord, SaleRecord } from './conversion-record.ts';
 import { type Connection, UNIT } from './duckdb-engine.ts';
@@ -10,13 +9,12 @@ import { metadataTexts } from './metadata.ts';
 import type { PartnerRow } from './partner-row.ts';
 import { EVENT_KINDS, type EventKind } from './query.ts';
 import type { Erasure, EventBatch } from './store.ts';
+import { timeRange, timesOf } from './time-range.ts';
 
 const ROW = '\u001e';
 const LIST = '\u001d';
 const HAS_SEPARATOR = new RegExp(`[${UNIT}${ROW}${LIST}]`);
 const SEPARATORS = new RegExp(HAS_SEPARATOR, 'g');
-/** Ids carry the time they were made at, which a clock set back can put after the click's own. */
-const CLICK_TIME_SLACK_MS = 3_600_000;
 
 const EMPTY = { VARCHAR: "''", BIGINT: '0', BOOLEAN: 'false' };
 
@@ -83,7 +81,7 @@ export async function insertBatch(connection: Connection, batch: EventBatch, num
   const { clicks, importedClicks = [], links, leads = [], sales = [], partners = [], erasures = [] } = batch;
   if (clicks.length > 0) await connection.run(INSERT_CLICKS, [clickLines(clicks), BigInt(number)]);
   if (importedClicks.length > 0) {
-    const values = [clickLines(importedClicks), BigInt(number), ...timesOf(importedClicks)];
+    const values = [clickLines(importedClicks), BigInt(number), ...timesOf(importedClicks).map(BigInt)];
     await connection.run(IMPORT_CLICKS, values);
   }
   await putLinks(connection, links);
@@ -132,7 +130,11 @@ export async function putConversions(
   await connection.run(
     `insert into ${table} (${names}, ${METADATA_TEXTS}, batch) select ${fields}, ${texts}, $2 from ${LINES}
       where f[${id}] not in (select id from ${table} where time_ms between $3 and $4)`,
-    [records.map((record) => conversionLine(kind, record)).join(ROW), BigInt(number), ...timesOf(records)],
+    [
+      records.map((record) => conversionLine(kind, record)).join(ROW),
+      BigInt(number),
+      ...timesOf(records).map(BigInt),
+    ],
   );
 }
 
@@ -154,19 +156,6 @@ async function erase(connection: Connection, erasure: Erasure, number: number): 
     ids,
     BigInt(number),
   ]);
-}
-
-/** The earliest and the latest. */
-function timesOf(records: readonly { readonly timeMs: number }[]): [bigint, bigint] {
-  const times = records.map(({ timeMs }) => timeMs);
-  return [BigInt(minimum(times)), BigInt(maximum(times))];
-}
-
-/** A condition that lets the engine skip most rows, where all of the ids are our own. */
-export function timeRange(clickIds: readonly string[]): string {
-  const times = clickIds.flatMap((id) => clickTime(id) ?? []);
-  if (times.length < clickIds.length) return '';
-  return ` and time_ms between ${minimum(times) - CLICK_TIME_SLACK_MS} and ${maximum(times) + CLICK_TIME_SLACK_MS}`;
 }
 
 function clickLines(clicks: readonly ClickRecord[]): string {
@@ -200,14 +189,6 @@ function listText(items: readonly string[]): string {
 /** The three separators are control characters that no address, header or key may hold; here they are spaces. */
 function plain(text: string): string {
   return text !== '' && HAS_SEPARATOR.test(text) ? text.replace(SEPARATORS, ' ') : text;
-}
-
-function minimum(values: readonly number[]): number {
-  return values.reduce((a, b) => Math.min(a, b));
-}
-
-function maximum(values: readonly number[]): number {
-  return values.reduce((a, b) => Math.max(a, b));
 }
 
 export function quoted(name: string): string {

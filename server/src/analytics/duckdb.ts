@@ -6,12 +6,13 @@ import { createClickPages } from './click-pages.ts';
 import type { ClickRecord } from './click-record.ts';
 import { DUCKDB } from './dialect.ts';
 import { type Connection, type DuckdbEngine, type DuckdbOptions, openEngine } from './duckdb-engine.ts';
-import { columnNames, createTables, insertBatch, timeRange } from './duckdb-rows.ts';
+import { columnNames, createTables, insertBatch } from './duckdb-rows.ts';
 import { createEngineReader } from './engine-reader.ts';
 import { toRecord } from './event-columns.ts';
 import { wholeListStatement } from './list-sql.ts';
 import { createReadPool } from './read-pool.ts';
 import type { EventBatch, EventCounts, EventStore } from './store.ts';
+import { timeRange } from './time-range.ts';
 
 export type { DuckdbOptions } from './duckdb-engine.ts';
 

@@ -192,7 +192,11 @@ describe('a stream', () => {
     toClose.push(streams);
     const ws = await t.workspace();
     const start = async () => {
-      const reply = await streams.open(ws.actor, { event: 'clicks' }, { lastEventId: undefined, origin: '' });
+      const reply = await streams.open(
+        ws.actor,
+        { event: 'clicks' },
+        { lastEventId: undefined, origin: '', signal: new AbortController().signal },
+      );
       return readStream(reply.body as ReadableStream<Uint8Array>);
     };
     return { streams, start };

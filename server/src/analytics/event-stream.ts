@@ -33,6 +33,8 @@ export interface StreamParams extends FilterParams {
 interface Opening {
   readonly lastEventId: string | undefined;
   readonly origin: string;
+  /** Aborted when the client goes away. */
+  readonly signal: AbortSignal;
 }
 
 const DEFAULT_LIMITS: StreamLimits = { perWorkspace: 20, all: 500, lifeMs: 15 * 60_000 };
@@ -59,11 +61,12 @@ export function createEventStreams(parts: EventStreamsParts) {
   }
 
   return {
-    async open(actor: Actor, params: StreamParams, { lastEventId, origin }: Opening): Promise<Reply> {
+    async open(actor: Actor, params: StreamParams, { lastEventId, origin, signal }: Opening): Promise<Reply> {
       if (lastEventId && !parseCursor(lastEventId))
         throw invalid('lastEventId', 'must be the id of an event of this stream');
       const query = { ...(await questions.readTimeless(actor, params)), kind: params.event };
       const stream = table.admit(actor.workspaceId);
+      signal.addEventListener('abort', () => table.release(stream), { once: true });
       try {
         const end = await table.findEnd();
         const from = lastEventId || startingAt(end, clock.now());

@@ -118,6 +118,7 @@ export function eventOperations(parts: EventOperationsParts): Operation[] {
         eventStreams.open(actor, query, {
           lastEventId: request.header('last-event-id') ?? query.lastEventId,
           origin: request.origin,
+          signal: request.signal,
         }),
     }),
   ];

@@ -39,6 +39,23 @@ test('a change of a link becomes its row', () => {
   assert.equal(readLinkChanges(change('link.deleted', { id: 'a', domain: 'd', key: 'k' }))[0]?.deleted, true);
 });
 
+test('links that were imported become rows, those that cannot be read left out', () => {
+  const links = [
+    { id: 'a', domain: 'd', key: 'k', tags: [{ id: 't' }] },
+    { id: 'b' },
+    { id: 'c', domain: 'd', key: 'l' },
+  ];
+  const rows = readLinkChanges(change('links.imported', { links }));
+  assert.deepEqual(
+    rows.map(({ id, tagIds, deleted, changeId }) => [id, tagIds, deleted, changeId]),
+    [
+      ['a', ['t'], false, 7],
+      ['c', [], false, 7],
+    ],
+  );
+  assert.deepEqual(readLinkChanges(change('links.imported', {})), []);
+});
+
 test('other changes and what cannot be read are no rows', () => {
   for (const [type, payload] of [
     ['tag.created', { id: 'a', domain: 'd', key: 'k' }],

@@ -69,6 +69,12 @@ test('a page far down is a short stretch', async () => {
   assert.ok(found && found.toMs - found.fromMs < 10_000);
 });
 
+test('where all happened in a short time, that time is looked at more closely', async () => {
+  const times = Array.from({ length: 50_000 }, (_, n) => 1_500_000 + (n % 1_000));
+  const { found } = await place(times, { fromMs: 0, toMs: 2 ** 40, limit: 10, offset: 20_000 });
+  assert.ok(found && found.toMs - found.fromMs < 600, JSON.stringify(found));
+});
+
 test('an empty page or window has no place', async () => {
   assert.equal((await place([], {})).found, undefined);
   assert.equal((await place([WINDOW.fromMs], { offset: 1 })).found, undefined);

@@ -25,17 +25,37 @@ export interface ListPlace extends Stretch {
 /** How much of the window is looked at, step by step, until the page is found. */
 const STEPS = [1 / 256, 1 / 16, 1];
 const SLOTS_PER_STEP = 256;
+/** A stretch with more events than so many pages is looked at again more closely, a few times at most. */
+const MAX_PAGES_READ = 8;
+const MAX_LOOKS = 4;
 
 /** Undefined when the page is empty. */
 export async function findPlace(query: ListQuery, countSlots: CountSlots): Promise<ListPlace | undefined> {
-  const ascending = query.order === 'asc';
+  const { after, order, limit } = query;
   const window = remaining(query);
-  /** From the beginning of the one to the end of the other, in the direction of the list. */
-  const between = (first: Stretch, last: Stretch): Stretch =>
-    ascending ? { fromMs: first.fromMs, toMs: last.toMs } : { fromMs: last.fromMs, toMs: first.toMs };
-  const offset = query.after ? 0 : query.offset;
+  let place = await look(window, { order, limit, offset: after ? 0 : query.offset }, countSlots);
+  for (let looks = 1; looks < MAX_LOOKS && place && place.events > MAX_PAGES_READ * limit; looks++)
+    place = await look(place, { order, limit, offset: place.offset }, countSlots);
+  return place;
+}
+
+type Page = Pick<ListQuery, 'order' | 'limit' | 'offset'>;
+
+async function look(
+  window: Stretch,
+  { order, limit, offset }: Page,
+  countSlots: CountSlots,
+): Promise<(ListPlace & { events: number }) | undefined> {
+  const ascending = order === 'asc';
   let passed = 0;
   let first: { slot: Stretch; passed: number } | undefined;
+  /** From where the page begins to the end of that stretch, in the direction of the list. */
+  const placeUpTo = (last: Stretch, start: { slot: Stretch; passed: number }) => ({
+    fromMs: (ascending ? start.slot : last).fromMs,
+    toMs: (ascending ? last : start.slot).toMs,
+    offset: offset - start.passed,
+    events: passed - start.passed,
+  });
   for (const step of steps(window, ascending)) {
     const slotMs = Math.max(1, Math.ceil((step.toMs - step.fromMs + 1) / SLOTS_PER_STEP));
     for (const { slot, events } of inOrder(await countSlots(step, slotMs), ascending)) {
@@ -45,12 +65,10 @@ export async function findPlace(query: ListQuery, countSlots: CountSlots): Promi
       };
       if (passed + events > offset) first ??= { slot: stretch, passed };
       passed += events;
-      if (first && passed >= offset + query.limit)
-        return { ...between(first.slot, stretch), offset: offset - first.passed };
+      if (first && passed >= offset + limit) return placeUpTo(stretch, first);
     }
   }
-  if (!first) return undefined;
-  return { ...between(first.slot, window), offset: offset - first.passed };
+  return first && placeUpTo(window, first);
 }
 
 /** What is left of the window after the event that the page follows. */

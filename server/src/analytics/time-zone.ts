@@ -22,6 +22,7 @@ const MONTHS = { month: 1, quarter: 3, year: 12 } as const;
 
 /** Names that differ in case are kept apart: not too many of them. */
 const MAX_ZONES = 1_000;
+const MAX_OFFSETS = 256;
 const zones = createBoundedMap<string, TimeZone>(MAX_ZONES);
 
 /** Undefined when it is no name of a zone. */
@@ -41,13 +42,25 @@ function readOffsets(name: string): OffsetAt | undefined {
   if (name === 'UTC') return () => 0;
   const format = createFormat(name);
   if (!format) return undefined;
-  return (timeMs) => {
+  return remember((timeMs) => {
     const part: Partial<Record<Intl.DateTimeFormatPartTypes, string>> = {};
     for (const { type, value } of format.formatToParts(timeMs)) part[type] = value;
     const year = part.era === 'BC' ? 1 - Number(part.year) : Number(part.year);
     const local = utcMs(year, Number(part.month) - 1, Number(part.day));
     const time = Number(part.hour) * 3600 + Number(part.minute) * 60 + Number(part.second);
     return local + time * 1_000 - floorTo(timeMs, 1_000);
+  });
+}
+
+/** Going from day to day asks for the same times again and again, and each answer takes microseconds. */
+function remember(offsetMs: OffsetAt): OffsetAt {
+  const known = createBoundedMap<number, number>(MAX_OFFSETS);
+  return (timeMs) => {
+    const kept = known.get(timeMs);
+    if (kept !== undefined) return kept;
+    const offset = offsetMs(timeMs);
+    known.set(timeMs, offset);
+    return offset;
   };
 }
 

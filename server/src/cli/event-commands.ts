@@ -51,13 +51,15 @@ export const eventCommands: readonly Command[] = [
   }),
   command({
     path: ['rebuild'],
-    summary: 'Make the event store anew from the archive; repeat it to go on after an interruption',
+    summary: 'Make the event store anew from archive and database; repeat it to go on if interrupted',
     run: async ({ app, signal, progress }: Context) => {
       const result = await app.events.rebuild({ signal, progress });
       if (!result.finished) throw new AppError('conflict', 'Interrupted. Repeat the command to go on.');
-      return result;
+      return { ...result, keepsClicks: app.config.clickhouseUrl !== undefined };
     },
-    print: ({ files, clicks, links }) =>
-      `Rebuilt from ${files} archive ${files === 1 ? 'file' : 'files'}: ${clicks} clicks, ${links} links. What is in the journal follows.`,
+    print: ({ files, clicks, links, keepsClicks }) =>
+      keepsClicks
+        ? `Links, partners, leads and sales were taken from the database anew: ${links} links. ClickHouse keeps the clicks itself: ${clicks}.`
+        : `Rebuilt from ${files} archive ${files === 1 ? 'file' : 'files'}: ${clicks} clicks, ${links} links. What is in the journal follows.`,
   }),
 ];

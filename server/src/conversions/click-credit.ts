@@ -21,15 +21,15 @@ export interface ClickCreditParts {
 export function createClickCredit(parts: ClickCreditParts) {
   const { store, findRecordedClick, findLink, workspaces, clock } = parts;
 
-  async function findClick(workspaceId: string, id: string): Promise<ClickRecord | undefined> {
-    const click = (await store.findIndexedClick(id)) ?? (await findRecordedClick(id));
+  /** The leads of a customer are asked first: they often come by the same click. */
+  async function findClick(
+    workspaceId: string,
+    id: string,
+    customer: Customer | undefined,
+  ): Promise<ClickRecord | undefined> {
+    const own = customer && (await store.findOwnClick(customer.id, id));
+    const click = own ?? (await store.findIndexedClick(id)) ?? (await findRecordedClick(id));
     return click?.workspaceId === workspaceId ? click : undefined;
-  }
-
-  async function getClick(workspaceId: string, id: string): Promise<ClickRecord> {
-    const click = await findClick(workspaceId, id);
-    if (!click) throw new AppError('not_found', `There is no click with the id ${id.slice(0, 50)}.`);
-    return click;
   }
 
   async function rulesOf(workspaceId: string): Promise<AttributionRules> {
@@ -46,9 +46,7 @@ export function createClickCredit(parts: ClickCreditParts) {
     const [first, atMs] = [firstClick(customer), clock.now()];
     const chosen = creditedClick<DatedClick>(rules, { first, last }, atMs);
     if (!customer || !chosen || chosen.id === last?.id) return chosen && last;
-    const own =
-      (await store.findOwnClick(customer.id, chosen.id)) ??
-      (await findClick(customer.workspaceId, chosen.id));
+    const own = await findClick(customer.workspaceId, chosen.id, customer);
     // Of a customer that was brought along the click itself may be unknown.
     return own ?? creditedClick(rules, { first: undefined, last }, atMs);
   }
@@ -60,7 +58,8 @@ export function createClickCredit(parts: ClickCreditParts) {
       clickId: string,
       customer: Customer | undefined,
     ): Promise<ClickRecord> {
-      const last = clickId === '' ? undefined : await getClick(workspaceId, clickId);
+      const last = clickId === '' ? undefined : await findClick(workspaceId, clickId, customer);
+      if (clickId !== '' && !last) throw unknownClick(clickId);
       const rules = await rulesOf(workspaceId);
       const click = await credited(rules, customer, last);
       if (!click) throw noCredit(rules);
@@ -89,6 +88,10 @@ export function createClickCredit(parts: ClickCreditParts) {
 }
 
 export type ClickCredit = ReturnType<typeof createClickCredit>;
+
+function unknownClick(id: string): AppError {
+  return new AppError('not_found', `There is no click with the id ${id.slice(0, 50)}.`);
+}
 
 function noCredit({ days }: AttributionRules): AppError {
   const text =

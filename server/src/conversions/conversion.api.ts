@@ -5,7 +5,7 @@ import { MAX_EXTERNAL_ID_LENGTH } from '../customers/customer.ts';
 import { type Operation, operation } from '../http/operation.ts';
 import { AppError } from '../kernel/errors.ts';
 import type { ClickTracking } from './click-tracking.ts';
-import { LEAD_MODES, type LeadRequest, type SaleRequest } from './conversion.ts';
+import { LEAD_MODES, type LeadRequest, type NamedCustomer, type SaleRequest } from './conversion.ts';
 import type { Conversions } from './conversions.ts';
 import { MAX_AMOUNT, USD } from './currencies.ts';
 
@@ -146,7 +146,10 @@ const saleSchema = z.object({
 const ONCE =
   'A lead of the same name of the same customer is recorded once; a repeat gets the first answer again.';
 const BY_SERVER = { by: 'key', roles: ['owner', 'member'], plan: 'business' } as const;
-const BY_PAGE = { by: 'publishable_key', plan: 'business' } as const;
+const FROM_PAGE = {
+  access: { by: 'publishable_key', plan: 'business' },
+  cors: 'POST',
+} as const;
 const TRACKING = { method: 'POST', group: 'Tracking' } as const;
 const LEAD = {
   status: 200,
@@ -190,13 +193,12 @@ export function conversionOperations({ conversions, clickTracking }: ConversionS
       path: '/track/lead/client',
       summary: 'Track a lead from a page',
       description: `${ONCE} Only sites among the allowed hostnames of the workspace may.`,
-      access: BY_PAGE,
-      cors: 'POST',
+      ...FROM_PAGE,
       body: pageLeadBody,
       response: LEAD,
       run: async ({ body, request }, actor) => {
         await clickTracking.assertSite(actor.workspaceId, request);
-        return conversions.trackLead(actor.workspaceId, leadRequest(body, body.customerExternalId));
+        return conversions.trackLead(actor.workspaceId, ofPage(leadRequest(body, body.customerExternalId)));
       },
     }),
     operation({
@@ -205,13 +207,12 @@ export function conversionOperations({ conversions, clickTracking }: ConversionS
       path: '/track/sale/client',
       summary: 'Track a sale from a page',
       description: 'Only sites among the allowed hostnames of the workspace may.',
-      access: BY_PAGE,
-      cors: 'POST',
+      ...FROM_PAGE,
       body: pageSaleBody,
       response: SALE,
       run: async ({ body, request }, actor) => {
         await clickTracking.assertSite(actor.workspaceId, request);
-        return conversions.trackSale(actor.workspaceId, saleRequest(body, body.customerExternalId));
+        return conversions.trackSale(actor.workspaceId, ofPage(saleRequest(body, body.customerExternalId)));
       },
     }),
   ];
@@ -258,6 +259,11 @@ function saleRequest(body: SaleBody, customerExternalId: string): SaleRequest {
     leadEventName: body.leadEventName || null,
     metadata: body.metadata ?? null,
   };
+}
+
+/** Everybody can read the key of a page: no files are kept for it. */
+function ofPage<R extends NamedCustomer>(request: R): R {
+  return request.customerAvatar?.startsWith('data:') ? { ...request, customerAvatar: null } : request;
 }
 
 function introductionOf(body: LeadBody | SaleBody) {

@@ -461,9 +461,13 @@ describe('A lead', () => {
       const body = { clickId, eventName: 'x', customerExternalId: 'u' };
       const reply = await own.post('/track/lead', body);
       assertRefused(reply, 500, /Try again/);
+      assert.deepEqual(await own.rows('customer'), []);
       assert.equal(reply.headers.get('retry-after'), '5');
       own.t.app.events.pipeline.start();
       assert.equal((await own.post('/track/lead', body)).status, 200);
+      await own.t.app.events.pipeline.stop();
+      const again = await own.post('/track/lead', { ...body, eventName: 'A click that a lead had' });
+      assert.equal(again.status, 200);
     } finally {
       await own.t.close();
     }

@@ -162,6 +162,14 @@ describe('Conversions from pages', () => {
     }
   });
 
+  test('keep no file: a picture is an address', async () => {
+    const customerAvatar = 'data:image/gif;base64,R0lGODlhAQABAAAAACw=';
+    const { json } = await send('lead', { ...(await lead()), customerAvatar });
+    assert.equal(json.customer.avatar, null);
+    const linked = await send('lead', { ...(await lead()), customerAvatar: 'https://acme.example/a.png' });
+    assert.equal(linked.json.customer.avatar, 'https://acme.example/a.png');
+  });
+
   test('of a lead need the click to be named, if only as empty', async () => {
     const { clickId: _, ...body } = await lead();
     assert.match((await send('lead', body)).json.error.message, /: clickId: /);

@@ -191,21 +191,21 @@ function listOperations({ customerLists }: CustomerOperationsParts): Operation[]
         ...filter,
         columns: z
           .array(z.enum(COLUMNS))
-          .min(1)
           .max(COLUMNS.length)
-          .default([...COLUMNS])
-          .describe('Which columns, in which order.'),
+          .optional()
+          .describe('Which columns, in which order. All by default.'),
       }),
       response: { status: 200, description: 'The customers.', ...repliesWith('text/csv; charset=utf-8') },
       run: async ({ query }, { workspaceId }) => {
         const pages = await customerLists.pages(workspaceId, questionOf(query));
+        const columns = query.columns?.length ? query.columns : COLUMNS;
         return {
           contentType: 'text/csv; charset=utf-8',
           headers: {
             'Content-Disposition': 'attachment; filename="customers.csv"',
             'Cache-Control': 'no-store',
           },
-          body: textStream(csvOf(customerLists, workspaceId, pages, query.columns)),
+          body: textStream(csvOf(customerLists, workspaceId, pages, columns)),
         };
       },
     }),

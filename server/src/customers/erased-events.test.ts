@@ -23,9 +23,11 @@ test('metadata of events and the addresses of their clicks are gone from the eve
     await events.settle();
     const whole = { workspaceId: c.workspace.id, fromMs: 0, toMs: c.t.clock.now(), limit: 10, offset: 0 };
     const read = async (kind: 'leads' | 'sales') =>
-      (await events.source.list({ ...whole, kind, order: 'asc' })).map(
-        ({ customerId, metadata, click }) => [customerId, metadata === '', click.ip === ''],
-      );
+      (await events.source.list({ ...whole, kind, order: 'asc' })).map(({ customerId, metadata, click }) => [
+        customerId,
+        metadata === '',
+        click.ip === '',
+      ]);
     const clicks = (await events.source.listClicks({ limit: 10 })).clicks;
     return { leads: await read('leads'), sales: await read('sales'), clicks };
   };

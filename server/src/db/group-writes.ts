@@ -1,5 +1,7 @@
-// Writes that come one a request, but many at once: those that come while others are being written share the next
-// transaction, and so one wait for the disk. Each keeps its own outcome, as if it had come alone.
+// Writes that come one a request, but many at once. On the engine with one writer those that come while others are
+// being written share the next transaction, and so one wait for the disk; on the other a few run side by side, so
+// that they do not take every connection while they wait for each other's rows. Each keeps its own outcome.
+import { createGate } from '../kernel/gate.ts';
 import type { Database } from './database.ts';
 
 /** May run the work again; all that it changes must be in the database. */
@@ -13,9 +15,11 @@ interface Waiting {
 
 /** Few enough that another writer does not wait long for a whole group. */
 const MAX_TOGETHER = 32;
+const SIDE_BY_SIDE = { running: 4, waiting: 100_000 };
 
 export function groupWrites(db: Pick<Database, 'engine' | 'inTransaction' | 'write'>): Write {
   const queue: Waiting[] = [];
+  const gate = createGate(SIDE_BY_SIDE);
   let working = false;
 
   async function writeTogether(group: readonly Waiting[]): Promise<void> {
@@ -39,9 +43,10 @@ export function groupWrites(db: Pick<Database, 'engine' | 'inTransaction' | 'wri
   }
 
   return <T>(work: () => Promise<T>): Promise<T> => {
-    // PostgreSQL has many writers, and two groups could wait for each other's rows. What already has a transaction
-    // commits with that one.
-    if (db.engine === 'postgres' || db.inTransaction) return db.write(work);
+    // What already has a transaction commits with that one.
+    if (db.inTransaction) return db.write(work);
+    // Groups of several nodes could wait for each other's rows in a circle.
+    if (db.engine === 'postgres') return gate(() => db.write(work));
     return new Promise<T>((resolve, reject) => {
       queue.push({ work, resolve: resolve as Waiting['resolve'], reject });
       if (working) return;

@@ -145,6 +145,29 @@ eachDatabase('the events of an instance', (databases) => {
     assert.deepEqual(ofType(await exportText(second.app), 'click'), ofType(text, 'click'));
   });
 
+  test('leave pictures of people as they are: each a file of its own', async () => {
+    const [first, second] = [
+      await openTestApp({ databaseUrl: await databases.place() }),
+      await openTestApp({ databaseUrl: await databases.place() }),
+    ];
+    opened.push(first, second);
+    const { key } = await first.workspace();
+    const body = {
+      country: 'US',
+      avatar: `data:image/png;base64,${ofType(toDump(fullRecords()), 'file')[0]?.content}`,
+    };
+    for (const externalId of ['a', 'b'])
+      await first.request('POST', '/customers', { key, body: { ...body, externalId } });
+    first.clock.advance(2 * MINUTE_MS);
+    second.clock.advance(2 * MINUTE_MS);
+    await importText(second.app, await exportText(first.app));
+    const avatars = async (t: TestApp): Promise<string[]> =>
+      (await t.request('GET', '/customers', { key })).json.map(({ avatar }: { avatar: string }) => avatar);
+    assert.deepEqual(await avatars(second), await avatars(first));
+    assert.equal(new Set(await avatars(second)).size, 2);
+    for (const url of await avatars(second)) assert.ok(await second.app.services.files.findContent(url));
+  });
+
   test('that name no workspace are refused with their line', async () => {
     const second = await openTestApp({ databaseUrl: await databases.place() });
     opened.push(second);

@@ -384,8 +384,7 @@ function namedBatchStore(chance: () => number) {
 
 test('a batch whose fate is unknown comes again with the same end, however many records have come since', async () => {
   const { journal, reader } = await openPlace();
-  const random = createChance(7);
-  const store = namedBatchStore(() => random(1_000) / 1_000);
+  const store = namedBatchStore(createChance(7));
   const other = newStore();
   await append(journal, upTo(5));
   const consumer = consume(reader, [store.sink, sinkOn(other, 'other')]);

@@ -63,6 +63,22 @@ describe('keeping an image', () => {
 
   const large = (extra: number) =>
     Buffer.concat([MAGIC.png, Buffer.alloc(MAX_IMAGE_BYTES - MAGIC.png.length + extra)]);
+  test('an image of a person is a file of its own, which can be removed; others cannot', async () => {
+    const bytes = Buffer.concat([MAGIC.png, Buffer.from('a face')]);
+    const shared = await files.saveImage(dataUrl(bytes), 'image');
+    const [one, other] = [
+      await files.savePersonalImage(dataUrl(bytes), 'avatar'),
+      await files.savePersonalImage(dataUrl(bytes), 'avatar'),
+    ];
+    assert.equal(new Set([shared, one, other]).size, 3);
+    assert.ok(files.isOwn(one));
+    for (const url of [one, shared, 'https://elsewhere.example/x.png', `${one}/../x`])
+      await files.remove(url);
+    assert.equal(await files.findContent(one), undefined);
+    assert.deepEqual(await files.findContent(other), bytes);
+    assert.deepEqual(await files.findContent(shared), bytes);
+  });
+
   test('the largest image is kept', async () => {
     const [url, bytes] = [await files.saveImage(dataUrl(large(0)), 'image'), large(0)];
     assert.equal((await files.findContent(url))?.length, bytes.length);

@@ -6,6 +6,7 @@ import type { Clock } from '../kernel/clock.ts';
 import { AppError } from '../kernel/errors.ts';
 import type { Ids } from '../kernel/ids.ts';
 import type { Log } from '../kernel/log.ts';
+import { type ClientSignals, createClientSignals } from './client-signal.ts';
 import type { Operation } from './operation.ts';
 import type { Peer } from './peer.ts';
 import type { Incoming, Outgoing, RunOperation, Trace } from './pipeline.ts';
@@ -54,6 +55,7 @@ const UNEXPECTED = 'Something went wrong on our side. The request id is in the h
 
 export function createApi(parts: ApiParts): Api {
   const app = new Hono<Env>().basePath(API_BASE);
+  const signalOf = createClientSignals();
   let inFlight = 0;
   for (const document of parts.documents)
     app.get(document.path, (context) => serveDocument(parts, document, context));
@@ -62,7 +64,7 @@ export function createApi(parts: ApiParts): Api {
   for (const operation of parts.operations) {
     const path = operation.path.replaceAll(/\{(\w+)\}/g, ':$1');
     const all = [operation.method, ...(operation.aliases ?? [])];
-    app.on(all, path, (context) => runRequest(parts, operation, context));
+    app.on(all, path, (context) => runRequest(parts, operation, context, signalOf));
     methods.set(path, new Set([...(methods.get(path) ?? []), ...all]));
     if (operation.cors) cors.set(path, operation.cors);
   }
@@ -104,11 +106,16 @@ function serveDocument(parts: ApiParts, document: Document, context: Context<Env
   });
 }
 
-async function runRequest(parts: ApiParts, operation: Operation, context: Context<Env>): Promise<Response> {
+async function runRequest(
+  parts: ApiParts,
+  operation: Operation,
+  context: Context<Env>,
+  signalOf: ClientSignals,
+): Promise<Response> {
   const started = performance.now();
   const headers = corsHeaders(operation.cors);
   const trace: Trace = {};
-  const incoming = incomingOf(parts, context);
+  const incoming = incomingOf(parts, context, signalOf);
   let outgoing: Outgoing;
   try {
     outgoing = await parts.run(operation, incoming, headers, trace);
@@ -127,10 +134,11 @@ async function runRequest(parts: ApiParts, operation: Operation, context: Contex
   return answer(outgoing, incoming.facts.id);
 }
 
-function incomingOf(parts: ApiParts, context: Context<Env>): Incoming {
+function incomingOf(parts: ApiParts, context: Context<Env>, signalOf: ClientSignals): Incoming {
   const { peer, incoming } = context.env;
   const mark = context.req.url.indexOf('?');
   const header = (name: string) => context.req.header(name);
+  let signal: AbortSignal | undefined;
   return {
     method: context.req.method,
     path: context.req.path,
@@ -145,7 +153,8 @@ function incomingOf(parts: ApiParts, context: Context<Env>): Incoming {
       header,
       // Only made when somebody asks for it.
       get signal() {
-        return context.req.raw.signal;
+        signal ??= signalOf(context.req.raw.signal, incoming);
+        return signal;
       },
     },
   };

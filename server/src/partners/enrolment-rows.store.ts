@@ -1,5 +1,6 @@
 // All enrolments with what analytics filters and groups by, page by page: for a rebuild of the event store.
 import type { Database } from '../db/database.ts';
+import { createPartnerTagStore } from './partner-tag.store.ts';
 
 export interface EnrolmentPage {
   readonly rows: readonly {
@@ -16,19 +17,7 @@ export interface EnrolmentPage {
 }
 
 export function createEnrolmentRowsStore(db: Database) {
-  async function tagsOf(ids: readonly string[]): Promise<Map<string, string[]>> {
-    const tags = new Map<string, string[]>();
-    if (ids.length === 0) return tags;
-    const rows = await db.query
-      .selectFrom('enrolment_tag')
-      .select(['enrolment_id', 'tag_id'])
-      .where('enrolment_id', 'in', ids)
-      .execute();
-    for (const { enrolment_id, tag_id } of rows)
-      tags.set(enrolment_id, [...(tags.get(enrolment_id) ?? []), tag_id]);
-    return tags;
-  }
-
+  const tags = createPartnerTagStore(db);
   return {
     async list(after: string | undefined, limit: number): Promise<EnrolmentPage> {
       const rows = await db.query
@@ -38,14 +27,14 @@ export function createEnrolmentRowsStore(db: Database) {
         .orderBy('id')
         .limit(limit)
         .execute();
-      const tags = await tagsOf(rows.map(({ id }) => id));
+      const tagsOf = await tags.findOfEnrolments(rows.map(({ id }) => id));
       return {
         rows: rows.map((row) => ({
           workspaceId: row.workspace_id,
           partnerId: row.partner_id,
           programId: row.program_id,
           groupId: row.group_id ?? '',
-          tagIds: tags.get(row.id) ?? [],
+          tagIds: (tagsOf.get(row.id) ?? []).map((tag) => tag.id),
           deleted: false,
           // Older than any change: those that follow in the journal win.
           changeId: 0,

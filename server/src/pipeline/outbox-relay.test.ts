@@ -4,7 +4,7 @@ import { appendOutbox } from '../db/outbox.ts';
 import { type Change, decodeEvent } from '../events/event.ts';
 import { silentLog } from '../kernel/log.ts';
 import { eachDatabase } from '../testing/databases.ts';
-import { createOutboxRelay } from './outbox-relay.ts';
+import { createOutboxRelay, type RelayedChange } from './outbox-relay.ts';
 
 /** A journal in memory whose disk can fail. */
 function memoryJournal() {
@@ -66,5 +66,50 @@ eachDatabase('the relay of the outbox', ({ open }) => {
     assert.equal(await relay.run(), 1);
     // Relayed twice, under one id.
     assert.deepEqual(new Set(journal.changes.map(({ outboxId }) => outboxId)).size, 1);
+  });
+
+  test('what comes of a row comes of it with its deletion, once among several nodes, as the row is then', async () => {
+    const db = await open();
+    const taken: string[] = [];
+    let fails = true;
+    const take = async (changes: readonly RelayedChange[]) => {
+      if (fails) throw new Error('not now');
+      for (const { payload, webhook } of changes) taken.push(`${payload} ${webhook}`);
+    };
+    const relays = [1, 2, 3].map(() =>
+      createOutboxRelay({ db, journal: memoryJournal(), log: silentLog, batch: 10, take }),
+    );
+    const events = Array.from({ length: 25 }, (_, n) => ({
+      workspaceId: 'ws_1',
+      type: 'lead.created',
+      payload: n,
+      webhook: { n },
+    }));
+    await db.write((trx) => appendOutbox(trx, events, 1));
+    await Promise.all(relays.map((relay) => assert.rejects(relay.run(), /not now/)));
+    assert.equal((await db.query.selectFrom('outbox').select('id').execute()).length, 25);
+    fails = false;
+    await db.query.updateTable('outbox').set({ webhook: null }).where('payload', '=', '7').execute();
+    await Promise.all(relays.map((relay) => relay.run()));
+    assert.deepEqual(
+      taken.toSorted(),
+      events.map(({ payload }) => (payload === 7 ? '7 null' : `${payload} {"n":${payload}}`)).toSorted(),
+    );
+  });
+
+  test('a run that is asked for while another is under way sees what was there when it was asked for', async () => {
+    const db = await open();
+    const journal = memoryJournal();
+    const relay = createOutboxRelay({ db, journal, log: silentLog });
+    const tell = (n: number) =>
+      db.write((trx) => appendOutbox(trx, [{ workspaceId: 'ws_1', type: 'link.created', payload: n }], 1));
+    await tell(1);
+    const first = relay.run();
+    await tell(2);
+    await Promise.all([first, relay.run(), relay.run()]);
+    assert.deepEqual(
+      journal.changes.map(({ payload }) => payload),
+      ['1', '2'],
+    );
   });
 });

@@ -15,9 +15,10 @@ import { openJournalDirectory } from '../events/journal-files.ts';
 import { createWake } from '../events/wake.ts';
 import { systemClock } from '../kernel/clock.ts';
 import { silentLog } from '../kernel/log.ts';
-import { rawClick } from '../testing/click-records.ts';
+import { leadRecord, rawClick, saleRecord } from '../testing/click-records.ts';
 import { createPipeline, type Pipeline } from './pipeline.ts';
 import type { SqlSink, SqlStep } from './sql-sink.ts';
+import { createRemoteStore } from './store-questions.ts';
 
 const root = await mkdtemp(join(tmpdir(), 'linktrail-pipeline-'));
 const opened: Pipeline[] = [];
@@ -214,6 +215,43 @@ test('links follow their changes', async () => {
   await change(2, 'link.created', 'b');
   await pipeline.idle();
   assert.equal((await counts(pipeline)).links, 1);
+  await pipeline.stop();
+  await journal.close();
+});
+
+test('leads and sales follow their changes once, and are blanked when their customer is erased', async () => {
+  const { journal, newPipeline } = await openPlace();
+  const pipeline = newPipeline();
+  const source = createRemoteStore((name, params) => pipeline.query(name, params));
+  const change = (outboxId: number, type: string, payload: object) =>
+    journal.append(
+      encoder.change({
+        outboxId,
+        workspaceId: 'ws_1',
+        type,
+        payload: JSON.stringify(payload),
+        createdAtMs: 1,
+      }),
+    );
+  const everything = { workspaceId: 'ws_1', fromMs: 0, toMs: Date.UTC(2100, 0) };
+  const count = () => source.aggregate({ ...everything, event: 'composite', groupBy: 'count' });
+  const clickId = rawClick(1).id;
+  await append(journal, 1, 1);
+  await change(1, 'lead.created', { leads: [leadRecord('l1'), leadRecord('l2')] });
+  await change(2, 'sale.created', { sales: [saleRecord('s1')] });
+  await change(1, 'lead.created', { leads: [leadRecord('l1'), leadRecord('l2')] });
+  pipeline.start();
+  await pipeline.idle();
+  assert.deepEqual(await count(), [{ group: {}, clicks: 1, leads: 2, sales: 1, saleAmount: 4_900 }]);
+  await change(3, 'customer.erased', { customerId: 'cus_1', clickIds: [clickId] });
+  await change(2, 'sale.created', { sales: [saleRecord('s1')] });
+  await pipeline.idle();
+  const sales = await source.list({ ...everything, kind: 'sales', order: 'asc', limit: 10, offset: 0 });
+  assert.deepEqual(
+    sales.map(({ metadata, click }) => [metadata, click.ip]),
+    [['', '']],
+  );
+  assert.equal((await findClick(pipeline, clickId))?.ip, '');
   await pipeline.stop();
   await journal.close();
 });

@@ -4,6 +4,7 @@ import type { App } from '../app.ts';
 import { openDump } from '../dump/dump-source.ts';
 import type { ImportReport, ImportRequest } from '../dump/import.ts';
 import { sha256Hex } from '../kernel/ids.ts';
+import { partnerRecords } from './partner-dumps.ts';
 
 export type Line = Readonly<Record<string, unknown>>;
 
@@ -227,5 +228,6 @@ export function fullRecords(workspaceId = 'clx1workspace', tag = ''): Line[] {
     },
     { type: 'webhookLink', webhookId: id('wh_1'), linkId: id('cllink1'), createdAt: times.createdAt },
     { type: 'webhookFolder', webhookId: id('wh_1'), folderId: id('fold_1'), createdAt: times.createdAt },
+    ...partnerRecords({ workspaceId, id, logo: `file:${FILE_NAME}` }),
   ];
 }

@@ -185,10 +185,10 @@ function queryNumbers(schema: JsonSchema): HostileValue[] {
   return [...given, ...noNumbers.map((text) => value(`"${text}"`, encodeURIComponent(text), 400))];
 }
 
-function queryLists({ maxItems }: JsonSchema): HostileValue[] {
+function queryLists({ maxItems, items }: JsonSchema): HostileValue[] {
   const many = Array.from({ length: (maxItems ?? 1000) + 1 }, (_, i) => `id${i}`).join(',');
   return [
-    value('one', 'a', 'accepted'),
+    value('one', 'a', items?.enum ? 422 : 'accepted'),
     value('commas only', ',,,', 'accepted'),
     value('too many', many, maxItems === undefined ? undefined : 422),
   ];

@@ -1,6 +1,6 @@
 // Delivery when nodes die, restart or work side by side, and towards addresses that change their mind.
 import assert from 'node:assert/strict';
-import { mkdtemp } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import type { LookupFunction } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -22,9 +22,11 @@ import { createWebhookQueueStore } from './webhook-queue.store.ts';
 const LEASE_MS = 60_000;
 const opened: TestApp[] = [];
 const receivers: WebhookReceiver[] = [];
+const folders: string[] = [];
 after(async () => {
   for (const receiver of receivers) await receiver.close();
   for (const t of opened) await t.close();
+  for (const folder of folders) await rm(folder, { recursive: true, force: true });
 });
 
 async function openNode(databaseUrl: string): Promise<TestApp> {
@@ -106,6 +108,7 @@ eachDatabase('a node', (databases) => {
     letGo();
     const second = await openTestApp({ databaseUrl, env });
     opened.push(second);
+    folders.push(dataDir);
     second.clock.set(first.clock.now() + LEASE_MS);
     second.app.events.start();
     receiver.behave(200);

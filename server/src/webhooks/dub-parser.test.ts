@@ -4,7 +4,10 @@ import { test } from 'node:test';
 import { webhookEventFromJSON } from 'dub/models/components';
 import { clickData } from '../conversions/webhook-data.ts';
 import { clickRecord } from '../testing/click-records.ts';
+import { converting } from '../testing/conversion-calls.ts';
 import { openTestApp } from '../testing/test-app.ts';
+import { RECEIVERS_ALLOWED, type Shown, webhookCalls } from '../testing/webhook-calls.ts';
+import { openWebhookReceiver } from '../testing/webhook-receiver.ts';
 import { newMessage } from './payloads.ts';
 import { sampleOf } from './samples.ts';
 import { TRIGGERS, type Trigger } from './webhook.ts';
@@ -50,6 +53,45 @@ test('a real link and a real click are parsed', async () => {
       assert.equal((parsed(event, link).data as { id: string }).id, link.id);
     parsed('link.clicked', { click: clickData(clickRecord(1)), link });
   } finally {
+    await t.close();
+  }
+});
+
+test('a lead and a sale arrive as the client reads them, until their customer is erased', async () => {
+  const t = await openTestApp({ env: RECEIVERS_ALLOWED });
+  const receiver = await openWebhookReceiver();
+  try {
+    t.app.events.start();
+    const c = await converting(t);
+    const hooks = webhookCalls(t, c.workspace);
+    const hook = await hooks.create({ url: receiver.url, triggers: ['lead.created', 'sale.created'] });
+    const clickId = await c.click(await c.link());
+    const customer = { customerExternalId: 'u_42', customerEmail: 'ada@acme.example', customerName: 'Ada' };
+    await c.lead({ clickId, ...customer });
+    await c.sale({
+      customerExternalId: 'u_42',
+      amount: 4_900,
+      invoiceId: 'inv_77',
+      metadata: { plan: 'pro' },
+    });
+    await hooks.deliver();
+    assert.deepEqual(
+      receiver.received.map(({ json }) => json.event),
+      ['lead.created', 'sale.created'],
+    );
+    for (const { body } of receiver.received) {
+      const result = webhookEventFromJSON(body);
+      assert.ok(result.ok, result.ok ? '' : String(result.error));
+    }
+    const [{ data: lead }, { data: sale }] = receiver.received.map(({ json }) => json) as [Shown, Shown];
+    assert.deepEqual([lead.click.id, lead.customer.email, lead.link.leads], [clickId, 'ada@acme.example', 1]);
+    // The customer as it was before the sale, the link as it is after it.
+    assert.deepEqual([sale.customer.sales, sale.link.sales, sale.sale.amount], [0, 1, 4_900]);
+    await c.call('DELETE', `/customers/${sale.customer.id}`);
+    const log = JSON.stringify(await hooks.get(`/webhooks/${hook.id}/events`));
+    assert.ok(!log.includes('ada@acme.example') && log.includes('sale.created'));
+  } finally {
+    await receiver.close();
     await t.close();
   }
 });

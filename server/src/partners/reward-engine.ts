@@ -1,0 +1,141 @@
+// What a reward comes to for one event: which of its modifiers applies, how much is earned, and for how long. Pure,
+// and in whole numbers only: cents, and hundredths of a percent.
+import type { Reward, RewardCondition, RewardModifier, SpendInterval } from './reward.ts';
+
+/** What conditions look at: by entity, then by attribute. What is not known is absent. */
+export type RewardFacts = Readonly<Record<string, Readonly<Record<string, unknown>> | undefined>>;
+
+/** The terms that hold for this event. */
+export interface RewardShare {
+  readonly rewardId: string;
+  readonly type: Reward['type'];
+  readonly amountCents: number | null;
+  readonly amountBasisPoints: number | null;
+  /** In months after the first sale; null: for ever. */
+  readonly maxDuration: number | null;
+}
+
+const BASIS_POINTS = 10_000;
+
+/** Undefined when nothing is earned. Of the modifiers that apply the one with the largest number counts. */
+export function shareOf(reward: Reward, facts: RewardFacts): RewardShare | undefined {
+  const applying = (reward.modifiers ?? []).filter((modifier) => applies(modifier, facts));
+  const best = applying.toSorted((a, b) => numberOf(b) - numberOf(a))[0];
+  const { type, amountCents, amountBasisPoints } = best ?? reward;
+  if (!amountCents && !amountBasisPoints) return undefined;
+  const maxDuration = best?.maxDuration === undefined ? reward.maxDuration : best.maxDuration;
+  return { rewardId: reward.id, type, amountCents, amountBasisPoints, maxDuration };
+}
+
+/** Cents and percent are compared as bare numbers. */
+function numberOf({ amountCents, amountBasisPoints }: RewardModifier): number {
+  return amountCents ?? (amountBasisPoints ?? 0) / 100;
+}
+
+function applies({ operator, conditions }: RewardModifier, facts: RewardFacts): boolean {
+  const holdsHere = (condition: RewardCondition) => holds(condition, facts);
+  return operator === 'OR' ? conditions.some(holdsHere) : conditions.every(holdsHere);
+}
+
+/** In cents. A flat amount counts once per piece, a percentage of the whole amount; half a cent counts as one. */
+export function earningsOf(share: RewardShare, { amount = 0, quantity = 1 }): number {
+  if (share.type === 'flat') return (share.amountCents ?? 0) * quantity;
+  return roundedShare(amount, share.amountBasisPoints ?? 0);
+}
+
+/** Exact for every amount that is a whole number. */
+function roundedShare(amount: number, basisPoints: number): number {
+  const product = BigInt(amount) * BigInt(basisPoints);
+  return Number((2n * product + BigInt(BASIS_POINTS)) / BigInt(2 * BASIS_POINTS));
+}
+
+/** Referrals give away the whole cents of a share, and never more. */
+export function floorShare(amount: number, basisPoints: number): number {
+  return Number((BigInt(amount) * BigInt(basisPoints)) / BigInt(BASIS_POINTS));
+}
+
+/** Whether a sale is still rewarded when the first commission for this customer was made at `firstMs`. */
+export function isWithinDuration(
+  maxDuration: number | null,
+  firstMs: number | undefined,
+  nowMs: number,
+): boolean {
+  if (firstMs === undefined || maxDuration === null) return true;
+  return monthsBetween(firstMs, nowMs) < maxDuration;
+}
+
+/** Whole months: from the 31st to the last day of a shorter month is not one yet. */
+export function monthsBetween(fromMs: number, toMs: number): number {
+  const [from, to] = [new Date(fromMs), new Date(toMs)];
+  const months = (to.getUTCFullYear() - from.getUTCFullYear()) * 12 + to.getUTCMonth() - from.getUTCMonth();
+  const sinceMonthStart = (date: Date) =>
+    date.getTime() - Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1);
+  return sinceMonthStart(to) < sinceMonthStart(from) ? months - 1 : months;
+}
+
+/** Where the window of a spend limit begins: the day, the week from Sunday, the month, or all time. */
+export function spendWindowStart(interval: SpendInterval, nowMs: number): number {
+  const now = new Date(nowMs);
+  const [year, month, day] = [now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()];
+  return {
+    day: Date.UTC(year, month, day),
+    week: Date.UTC(year, month, day - now.getUTCDay()),
+    month: Date.UTC(year, month, 1),
+    allTime: 0,
+  }[interval];
+}
+
+/** What is left of a spend limit. */
+export function clampToLimit(earnings: number, limit: number | null, spent: number): number {
+  return limit === null ? earnings : Math.max(0, Math.min(earnings, limit - spent));
+}
+
+type Test = (found: string, wanted: RewardCondition['value']) => boolean;
+
+const isEqual = (found: string, wanted: unknown) =>
+  found === String(wanted) || (found.trim() !== '' && Number(found) === Number(wanted));
+const among: Test = (found, wanted) => [wanted].flat().some((item) => isEqual(found, item));
+const compared =
+  (test: (found: number, wanted: number) => boolean): Test =>
+  (found, wanted) => {
+    const [a, b] = [magnitude(found), magnitude(String(wanted))];
+    return Number.isFinite(a) && Number.isFinite(b) && test(a, b);
+  };
+
+/** A number, or the moment that a date names. */
+function magnitude(text: string): number {
+  if (text.trim() === '') return Number.NaN;
+  const number = Number(text);
+  return Number.isNaN(number) ? Date.parse(text) : number;
+}
+
+const TESTS: Readonly<Record<RewardCondition['operator'], Test>> = {
+  equals_to: isEqual,
+  not_equals: (found, wanted) => !isEqual(found, wanted),
+  starts_with: (found, wanted) => found.startsWith(String(wanted)),
+  ends_with: (found, wanted) => found.endsWith(String(wanted)),
+  contains: (found, wanted) => found.includes(String(wanted)),
+  not_contains: (found, wanted) => !found.includes(String(wanted)),
+  in: among,
+  not_in: (found, wanted) => !among(found, wanted),
+  greater_than: compared((a, b) => a > b),
+  greater_than_or_equal: compared((a, b) => a >= b),
+  less_than: compared((a, b) => a < b),
+  less_than_or_equal: compared((a, b) => a <= b),
+};
+
+/** Nothing holds of what is not known. */
+function holds(
+  { entity, attribute, operator, value, metadataField }: RewardCondition,
+  facts: RewardFacts,
+): boolean {
+  const found = facts[entity]?.[attribute];
+  const read = attribute === 'metadata' ? fieldOf(found, metadataField ?? '') : found;
+  if (!['string', 'number', 'boolean'].includes(typeof read)) return false;
+  return TESTS[operator](String(read), value);
+}
+
+function fieldOf(metadata: unknown, name: string): unknown {
+  const isObject = typeof metadata === 'object' && metadata !== null;
+  return isObject && Object.hasOwn(metadata, name) ? (metadata as Record<string, unknown>)[name] : undefined;
+}
