@@ -26,7 +26,9 @@ import { createDnsLookup } from './domains/dns.ts';
 import { createDomainStore } from './domains/domain.store.ts';
 import { createDomains } from './domains/domains.ts';
 import { dnsSetup, trustingSetup } from './domains/verify.ts';
+import { createDemo, type Demo } from './demo/demo.ts';
 import { createDump, type Dump } from './dump/dump.ts';
+import { createProgressStore } from './dump/progress.store.ts';
 import { createApiSide, createHandler, type Handler, openPort } from './edge.ts';
 import { createEventFlow, type EventFlow, readJournalNode } from './event-flow.ts';
 import { createEventRows } from './event-rows.ts';
@@ -35,6 +37,7 @@ import { createFolderStore } from './folders/folder.store.ts';
 import { createFolders } from './folders/folders.ts';
 import type { Api } from './http/api.ts';
 import type { Listener } from './http/listener.ts';
+import type { PipelineParts } from './http/pipeline.ts';
 import { type Clock, systemClock } from './kernel/clock.ts';
 import { createGuardedFetch } from './kernel/guarded-fetch.ts';
 import { createIds, type Ids } from './kernel/ids.ts';
@@ -87,6 +90,7 @@ export interface App {
   readonly db: Database;
   readonly services: Services;
   readonly dump: Dump;
+  readonly demo: Demo;
   readonly api: Api;
   readonly jobs: Jobs;
   readonly metrics: Metrics;
@@ -209,7 +213,9 @@ async function compose(
   });
   const services: Services = { ...stored, ...analyticsSide, clickTracking };
   const authenticator = createAuthenticator({ store: tokenStore, clock, log });
-  const { authenticate } = authenticator;
+  const { embedTokens } = stored;
+  const authenticate: PipelineParts['authenticate'] = (key, kind) =>
+    kind === 'embed_token' ? embedTokens.authenticate(key) : authenticator.authenticate(key, kind);
   const checkAnswers = options.checkAnswers ?? false;
   const api = createApiSide({ config, clock, log, checkAnswers, db, services, ids, metrics, authenticate });
   const jobs = createJobs({
@@ -235,6 +241,7 @@ async function compose(
   const { eventStreams } = analyticsSide;
   metrics.gauge('linktrail_event_streams', 'Open streams of events.', eventStreams.size);
   metrics.gauge('linktrail_writes_waiting', 'Writes waiting for the store.', () => db.stats().waitingWrites);
+  const dump = composeDump({ config, db, clock, ids }, services, events);
   let listener: Listener | undefined;
   let closing: Promise<void> | undefined;
 
@@ -257,7 +264,14 @@ async function compose(
     log,
     db,
     services,
-    dump: composeDump({ config, db, clock, ids }, services, events),
+    dump,
+    demo: createDemo({
+      importLines: dump.import,
+      marks: createProgressStore(db),
+      settle: events.take,
+      freeBytes: () => freeBytes(config.dataDir),
+      clock,
+    }),
     api,
     jobs,
     metrics,

@@ -51,6 +51,7 @@ const FEATURES = [
   'payments',
   'webhooks',
   'dump',
+  'demo',
 ];
 const ALL_FEATURES = FEATURES.map((name) => `${name}/*`);
 const FEATURE_BASE = ['kernel/*', 'db/*', 'events/*', 'http/operation.ts', 'http/pagination.ts'];

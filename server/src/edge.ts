@@ -2,7 +2,6 @@
 import { rm, writeFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
-import type { Authenticator } from './access/authenticate.ts';
 import type { Config } from './config.ts';
 import { type Database, describeStoreFailure } from './db/database.ts';
 import { createAnswerStore } from './db/idempotency.ts';
@@ -13,7 +12,7 @@ import { createHosts } from './http/host.ts';
 import { createIdempotency } from './http/idempotency.ts';
 import { type Listener, listen } from './http/listener.ts';
 import { createPeers } from './http/peer.ts';
-import { createPipeline } from './http/pipeline.ts';
+import { createPipeline, type PipelineParts } from './http/pipeline.ts';
 import { problem } from './http/problem.ts';
 import { createRateLimit, memoryRateCounter } from './http/rate-limit.ts';
 import { referenceDocuments } from './http/reference.ts';
@@ -38,7 +37,7 @@ export interface ApiSideParts {
   services: Services;
   ids: Ids;
   metrics: Metrics;
-  authenticate: Authenticator['authenticate'];
+  authenticate: PipelineParts['authenticate'];
 }
 
 export function createApiSide(parts: ApiSideParts): Api {

@@ -5,6 +5,7 @@ import type { Users } from './access/users.ts';
 import { analyticsOperations } from './analytics/analytics.api.ts';
 import type { AnalyticsSide } from './analytics/analytics-side.ts';
 import { eventOperations } from './analytics/events.api.ts';
+import { partnerAnalyticsOperations } from './analytics/partner-analytics.api.ts';
 import type { ClickTracking } from './conversions/click-tracking.ts';
 import { conversionOperations } from './conversions/conversion.api.ts';
 import type { Conversions } from './conversions/conversions.ts';
@@ -28,6 +29,8 @@ import type { LinkLists } from './links/link-lists.ts';
 import type { Links } from './links/links.ts';
 import type { TestEnd } from './links/test-end.ts';
 import { applicationOperations } from './partners/application.api.ts';
+import { discountCodeOperations } from './partners/discount-code.api.ts';
+import { embedOperations, embedTokenOperations } from './partners/embed.api.ts';
 import { groupOperations } from './partners/group.api.ts';
 import { partnerOperations } from './partners/partner.api.ts';
 import { partnerLinkOperations } from './partners/partner-link.api.ts';
@@ -91,13 +94,17 @@ export function allOperations(services: Services): Operation[] {
     ...fileOperations(services),
     ...workspaceOperations(services),
     ...tokenOperations(services),
+    ...embedTokenOperations(services),
     ...programOperations(services),
     ...groupOperations(services),
     ...rewardOperations(services),
     ...discountOperations(services),
+    ...discountCodeOperations(services),
     ...applicationOperations(services),
     ...partnerLinkOperations(services),
     ...partnerTagOperations(services),
+    ...partnerAnalyticsOperations(services),
+    ...embedOperations(services),
     // Takes any id where those before it have words.
     ...partnerOperations(services),
     ...webhookOperations(services),

@@ -17,6 +17,21 @@ const text = z.string();
 const textOrNull = z.string().nullable();
 const everything = z.literal('*');
 
+/** What a row says of its link. */
+export const topLinkShape = {
+  link: text.meta({ deprecated: true, description: 'Use id.' }),
+  id: text,
+  domain: text,
+  key: text,
+  shortLink: text,
+  url: text,
+  title: textOrNull,
+  comments: textOrNull,
+  folderId: textOrNull,
+  partnerId: textOrNull,
+  createdAt: z.iso.datetime(),
+};
+
 /** By the way to group; all but `count` are lists. */
 const ROW_SCHEMAS = {
   timeseries: rows({ start: text.describe('When the hour, day or month began, with its offset from UTC.') }),
@@ -30,19 +45,7 @@ const ROW_SCHEMAS = {
   triggers: rows({ trigger: z.enum(['qr', 'link', 'pageview', 'deeplink']) }),
   referers: rows({ referer: text }),
   referer_urls: rows({ refererUrl: text }),
-  top_links: rows({
-    link: text.meta({ deprecated: true, description: 'Use id.' }),
-    id: text,
-    domain: text,
-    key: text,
-    shortLink: text,
-    url: text,
-    title: textOrNull,
-    comments: textOrNull,
-    folderId: textOrNull,
-    partnerId: textOrNull,
-    createdAt: z.iso.datetime(),
-  }),
+  top_links: rows(topLinkShape),
   top_urls: rows({ url: text }),
   utm_sources: rows({ utm_source: text }),
   utm_mediums: rows({ utm_medium: text }),

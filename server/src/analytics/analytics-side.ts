@@ -12,11 +12,14 @@ import { createEventExports } from './event-export.ts';
 import { createEventQuestions } from './event-questions.ts';
 import { createEventStreams } from './event-stream.ts';
 import { createEvents, type FindCustomers } from './events.ts';
+import { createPartnerAnalytics, type PartnerAnalyticsParts } from './partner-analytics.ts';
 import { createPublicStatistics } from './public-statistics.ts';
 import type { EventSource } from './store.ts';
 
 export interface AnalyticsSideParts
-  extends Pick<GroupThings, 'findPartners' | 'findGroups' | 'findPartnerTags'> {
+  extends Pick<GroupThings, 'findPartners' | 'findGroups' | 'findPartnerTags'>,
+    Pick<PartnerAnalyticsParts, 'linksOfPartners'> {
+  readonly partnerEarnings: PartnerAnalyticsParts['earnings'];
   readonly source: EventSource;
   readonly dataDir: string;
   readonly links: Links;
@@ -53,6 +56,14 @@ export function createAnalyticsSide(parts: AnalyticsSideParts) {
     eventStreams: createEventStreams({ follower: source, questions: eventQuestions, events, clock }),
     analytics,
     exportAnalytics: createAnalyticsExport({ analytics }),
+    partnerAnalytics: createPartnerAnalytics({
+      analytics,
+      reader: source,
+      links,
+      linksOfPartners: parts.linksOfPartners,
+      earnings: parts.partnerEarnings,
+      clock,
+    }),
     publicStatistics: createPublicStatistics({ analytics, links, workspaces, clock }),
   };
 }

@@ -58,6 +58,13 @@ export interface AnalyticsParams extends FilterParams, TimeParams {
   readonly groupBy: GroupBy;
 }
 
+/** A row of a time series, and the stretch of time that it is about; both ends inclusive. */
+export interface SeriesRow {
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly row: AnalyticsRow & { readonly start: string };
+}
+
 /** Few enough that a statement stays below the engines' limits on parameters. */
 const THINGS_PER_LOOKUP = 1_000;
 
@@ -82,19 +89,20 @@ export function createAnalytics({ reader, questions, workspaces, things, clock }
     });
   }
 
-  async function timeseries(
+  async function series(
     question: Question,
     event: AggregateQuery['event'],
     signal: AbortSignal | undefined,
-  ): Promise<AnalyticsRow[]> {
+  ): Promise<SeriesRow[]> {
     const { zone, interval } = question;
     const query = interval === 'all' ? await fromBeginning(question.query, event, signal) : question.query;
     const granularity = granularityOf(query, interval, zone);
     const buckets = listBuckets(query, granularity, zone);
     const rows = await reader.aggregate({ ...query, event, groupBy: 'timeseries', buckets }, signal);
     return rows.map((row, i) => ({
-      start: formatBucket(buckets[i] as number, granularity, zone),
-      ...numbersOf(row),
+      fromMs: Math.max(query.fromMs, buckets[i] as number),
+      toMs: (buckets[i + 1] ?? query.toMs + 1) - 1,
+      row: { start: formatBucket(buckets[i] as number, granularity, zone), ...numbersOf(row) },
     }));
   }
 
@@ -117,7 +125,8 @@ export function createAnalytics({ reader, questions, workspaces, things, clock }
     { event, groupBy }: Pick<AnalyticsParams, 'event' | 'groupBy'>,
     signal?: AbortSignal,
   ): Promise<AnalyticsAnswer> {
-    if (groupBy === 'timeseries') return timeseries(question, event, signal);
+    if (groupBy === 'timeseries')
+      return (await series(question, event, signal)).map(({ row }) => row);
     const query = { ...question.query, event, groupBy };
     const rows = await reader.aggregate(query, signal);
     return groupBy === 'count' ? numbersOf(rows[0] as AggregateRow) : withThings(query, rows);
@@ -137,6 +146,7 @@ export function createAnalytics({ reader, questions, workspaces, things, clock }
   return {
     open,
     answer,
+    series,
     retrieve: async (actor: Actor, params: AnalyticsParams, signal?: AbortSignal): Promise<AnalyticsAnswer> =>
       answer(await open(actor, params), params, signal),
   };
@@ -179,7 +189,7 @@ function described<T>(find: FindThings<T>, show: (thing: T) => object): FindThin
   };
 }
 
-function describeLink({ id, domain, key, url, title, comments, folderId, partnerId, createdAt }: Link) {
+export function describeLink({ id, domain, key, url, title, comments, folderId, partnerId, createdAt }: Link) {
   return {
     link: id,
     id,

@@ -54,7 +54,7 @@ export const clickParams = {
   qr: flag('Use trigger. true: only scans of QR codes; false: only other clicks.').meta({ deprecated: true }),
 };
 
-const conversionParams = {
+export const conversionParams = {
   customerId: text('The id of a customer: its leads and sales, or the clicks before its leads.'),
   saleType: z
     .enum(['new', 'recurring'])

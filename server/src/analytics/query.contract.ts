@@ -25,6 +25,8 @@ const SIZE: QueryContractSize = { clicks: 3_000, leads: 700, sales: 700, queries
 const SEED = 20_270_314;
 const BATCH = 500;
 const PAGE = 97;
+/** An engine may run in an emulator, beside other tests. */
+const TIMEOUT_MS = 900_000;
 
 export function queryContract(openStore: () => Promise<EventStore>, size: QueryContractSize = SIZE): void {
   const random = createRandom(SEED);
@@ -39,7 +41,9 @@ export function queryContract(openStore: () => Promise<EventStore>, size: QueryC
   });
   after(() => store.close());
 
-  test(`${size.queries} generated queries give what a naive recount gives`, async () => {
+  test(`${size.queries} generated queries give what a naive recount gives`, {
+    timeout: TIMEOUT_MS,
+  }, async () => {
     const useful = new Set<string>();
     for (const [n, question] of questions.entries()) {
       const [expected, found] = [await ask(oracle, question), await ask(store, question)];

@@ -332,6 +332,7 @@ export interface BountyTable {
   performance_condition: string | null;
   performance_scope: string | null;
   submission_requirements: string | null;
+  opened_at: number | null;
   archived_at: number | null;
   created_at: number;
   updated_at: number;

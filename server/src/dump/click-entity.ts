@@ -30,7 +30,7 @@ export function clickEntity({ db, clicks, openClicks }: ClickEntityParts): Entit
     name: 'click',
     tables: [],
     columns: [],
-    schema: clickLine.transform((record): DraftRow => toRow(record)),
+    schema: clickLine.transform((record): DraftRow => clickRow(record)),
     references: [
       { field: 'workspaceId', column: 'workspace_id', to: 'workspace', toColumn: 'id', isOptional: false },
     ],
@@ -40,7 +40,7 @@ export function clickEntity({ db, clicks, openClicks }: ClickEntityParts): Entit
       if (!after && !(await openClicks())) return [];
       const place = after && places.get(after);
       const page = await clicks.listClicks({ workspaceId, after: place, limit });
-      const rows = page.clicks.map(toRow);
+      const rows = page.clicks.map(clickRow);
       const last = rows.at(-1);
       if (last && page.next) places.set(last, page.next);
       return rows;
@@ -85,7 +85,7 @@ async function indexForeign(db: Database, records: readonly ClickRecord[]): Prom
     .execute();
 }
 
-function toRow(record: ClickRecord): DraftRow & Row {
+export function clickRow(record: ClickRecord): DraftRow & Row {
   return { id: record.id, workspace_id: record.workspaceId, record: JSON.stringify(record) };
 }
 

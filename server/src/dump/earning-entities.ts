@@ -121,6 +121,7 @@ function bountyEntities(parts: PartnerEntityParts): Entity[] {
       performanceCondition: anyJson(),
       performanceScope: textOrNull(50),
       submissionRequirements: anyJson(),
+      openedAt: timeOrNull(),
       archivedAt: timeOrNull(),
       ...times(),
     },

@@ -10,7 +10,14 @@ import { fileName } from './field.ts';
 import { type DumpFiles, exists } from './file-entity.ts';
 import type { ProgressStore } from './progress.store.ts';
 import { readAhead } from './read-ahead.ts';
-import { type DraftItem, describeProblem, type Problem, RejectedLines, type Row } from './record.ts';
+import {
+  type DraftItem,
+  type DraftRow,
+  describeProblem,
+  type Problem,
+  RejectedLines,
+  type Row,
+} from './record.ts';
 
 /** One record as it comes in; its values are not looked at yet. */
 export interface InputLine {
@@ -21,6 +28,8 @@ export interface InputLine {
   readonly text?: string;
   /** Why there are no values. */
   readonly problem?: string;
+  /** What the values would be read into, where the source is sure of it: reading costs more than all the rest. */
+  readonly row?: DraftRow;
 }
 
 export interface Batch {
@@ -214,13 +223,14 @@ async function* prepare(
 }
 
 function readItem(
-  { number: line, type, values, problem }: InputLine,
+  { number: line, type, values, problem, row }: InputLine,
   byName: ReadonlyMap<string, Entity>,
 ): Prepared | Problem {
   if (problem !== undefined) return { line, type, field: '', reason: problem };
   const entity = byName.get(type);
   if (!entity)
     return { line, type, field: 'type', reason: `must be one of ${[...byName.keys()].join(', ')}` };
+  if (row) return { line, entity, row };
   const result = entity.schema.safeParse(values);
   return result.success
     ? { line, entity, row: result.data }

@@ -423,7 +423,7 @@ function codeEntity(parts: PartnerEntityParts): Entity {
     derive: forEach((row) => {
       row.code_folded = fold(row.code as string);
     }),
-    references: { ...PROGRAM_REFERENCES, partnerId: 'partner' },
+    references: { ...PROGRAM_REFERENCES, partnerId: 'partner', linkId: 'link' },
     unique: [
       { field: 'code', columns: ['program_id', 'code_folded'] },
       { field: 'linkId', columns: ['link_id'] },

@@ -60,6 +60,11 @@ export function clickIdFloor(timeMs: number): string {
   return toText(timeMs) + '0'.repeat(HALF);
 }
 
+/** The id with this time and, in place of chance, a number below 62^8: for events that are made up. */
+export function clickIdAt(timeMs: number, number: number): string {
+  return toText(timeMs) + toText(number);
+}
+
 /** Draws from a larger text, so that one call for randomness serves many ids. */
 function pooled(random: (length: number) => string): (length: number) => string {
   let pool = '';

@@ -7,7 +7,7 @@ import { AppError } from '../kernel/errors.ts';
 import type { Ids } from '../kernel/ids.ts';
 import type { Log } from '../kernel/log.ts';
 import { type ClientSignals, createClientSignals } from './client-signal.ts';
-import type { Operation } from './operation.ts';
+import type { CorsMethod, Operation } from './operation.ts';
 import type { Peer } from './peer.ts';
 import type { Incoming, Outgoing, RunOperation, Trace } from './pipeline.ts';
 import { problem } from './problem.ts';
@@ -60,13 +60,13 @@ export function createApi(parts: ApiParts): Api {
   for (const document of parts.documents)
     app.get(document.path, (context) => serveDocument(parts, document, context));
   const methods = new Map<string, Set<string>>();
-  const cors = new Map<string, 'GET' | 'POST'>();
+  const cors = new Map<string, Set<CorsMethod>>();
   for (const operation of parts.operations) {
     const path = operation.path.replaceAll(/\{(\w+)\}/g, ':$1');
     const all = [operation.method, ...(operation.aliases ?? [])];
     app.on(all, path, (context) => runRequest(parts, operation, context, signalOf));
     methods.set(path, new Set([...(methods.get(path) ?? []), ...all]));
-    if (operation.cors) cors.set(path, operation.cors);
+    if (operation.cors) cors.set(path, new Set([...(cors.get(path) ?? []), operation.cors]));
   }
   for (const document of parts.documents) methods.set(document.path, new Set(['GET']));
   for (const [path, allowed] of methods) {
@@ -113,7 +113,7 @@ async function runRequest(
   signalOf: ClientSignals,
 ): Promise<Response> {
   const started = performance.now();
-  const headers = corsHeaders(operation.cors);
+  const headers = corsHeaders(operation.cors && new Set([operation.cors]));
   const trace: Trace = {};
   const incoming = incomingOf(parts, context, signalOf);
   let outgoing: Outgoing;
@@ -211,7 +211,7 @@ function otherMethod(
   parts: ApiParts,
   context: Context<Env>,
   allowed: Set<string>,
-  cors: 'GET' | 'POST' | undefined,
+  cors: ReadonlySet<CorsMethod> | undefined,
 ): Response {
   const methods = new Set([...allowed, ...(allowed.has('GET') ? ['HEAD'] : []), 'OPTIONS']);
   const allow: [string, string][] = [['Allow', [...methods].join(', ')], ...corsHeaders(cors)];
@@ -223,17 +223,20 @@ function otherMethod(
   return refuse(parts, context, new AppError('not_found', text), allow);
 }
 
-function corsHeaders(method: 'GET' | 'POST' | undefined): [string, string][] {
-  if (!method) return [];
+function corsHeaders(methods: ReadonlySet<CorsMethod> | undefined): [string, string][] {
+  if (!methods) return [];
   return [
     ['Access-Control-Allow-Origin', '*'],
-    ['Access-Control-Allow-Methods', `${method}, OPTIONS`],
+    ['Access-Control-Allow-Methods', [...methods, 'OPTIONS'].join(', ')],
     ['Access-Control-Allow-Headers', 'Content-Type, Authorization'],
   ];
 }
 
 /** What the operation at the address of a request says of other sites; it is not looked up otherwise. */
-function corsAt(cors: ReadonlyMap<string, 'GET' | 'POST'>, { url }: Request): 'GET' | 'POST' | undefined {
+function corsAt(
+  cors: ReadonlyMap<string, ReadonlySet<CorsMethod>>,
+  { url }: Request,
+): ReadonlySet<CorsMethod> | undefined {
   const asked = new URL(url).pathname.slice(API_BASE.length).split('/');
   const matches = (path: string) => {
     const parts = path.split('/');

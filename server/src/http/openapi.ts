@@ -92,8 +92,10 @@ function describe(operation: Operation): Json {
 
 function needs({ access }: Operation): string {
   if (access.by === 'nobody') return 'Needs no key.';
-  if (access.by === 'publishable_key') {
-    return `Needs the publishable key of the workspace${access.plan ? ` and the plan ${access.plan} or higher` : ''}.`;
+  if (access.by !== 'key') {
+    const what =
+      access.by === 'embed_token' ? 'an embed token of a partner' : 'the publishable key of the workspace';
+    return `Needs ${what}${access.plan ? ` and the plan ${access.plan} or higher` : ''}.`;
   }
   const parts = [
     access.permission && `the permission \`${access.permission}\``,

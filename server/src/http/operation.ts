@@ -25,6 +25,12 @@ export interface Actor {
   readonly limits: Readonly<Record<string, number>>;
 }
 
+/** A partner of a program, who acts within the workspace of the program and for nobody else. */
+export interface PartnerActor extends Actor {
+  readonly programId: string;
+  readonly partnerId: string;
+}
+
 /** The right an operation asks for; every route line carries one. */
 export type Access =
   | { readonly by: 'nobody' }
@@ -35,7 +41,12 @@ export type Access =
       readonly plan?: Plan;
     }
   /** The key that a workspace shows in its pages: it stands for the workspace and has no rights of its own. */
-  | { readonly by: 'publishable_key'; readonly plan?: Plan };
+  | { readonly by: 'publishable_key'; readonly plan?: Plan }
+  /** A token that a partner of a program holds for a few hours: it sees and does what is the partner's own. */
+  | { readonly by: 'embed_token'; readonly plan?: Plan };
+
+/** What an actor is known by. */
+export type Credential = Exclude<Access['by'], 'nobody'>;
 
 export interface Call<P = unknown, Q = unknown, B = unknown> {
   readonly params: P;
@@ -80,6 +91,9 @@ type Schema = z.ZodType;
 type Shape = z.ZodObject;
 type Out<S> = S extends z.ZodType ? z.output<S> : undefined;
 
+/** What pages of other sites may do. */
+export type CorsMethod = 'GET' | 'POST' | 'PATCH';
+
 export interface Definition<
   A extends Access,
   P extends Shape | undefined,
@@ -115,7 +129,7 @@ export interface Definition<
     readonly contentTypes?: readonly string[];
   };
   /** Callable from any web page: the method that cross-origin callers may use. */
-  readonly cors?: 'GET' | 'POST';
+  readonly cors?: CorsMethod;
   /** The answer shows a secret once: it is never stored, so a repeat with the same Idempotency-Key is refused. */
   readonly secret?: boolean;
   /** Refusals that do not depend on the input and go before its errors. */
@@ -123,7 +137,11 @@ export interface Definition<
   readonly run: (call: Call<Out<P>, Out<Q>, Out<B>>, actor: ActorOf<A>) => Promise<z.input<R>>;
 }
 
-type ActorOf<A> = A extends { by: 'nobody' } ? undefined : Actor;
+type ActorOf<A> = A extends { by: 'nobody' }
+  ? undefined
+  : A extends { by: 'embed_token' }
+    ? PartnerActor
+    : Actor;
 
 /** An operation with its types folded away, as the pipeline runs it. */
 export interface Operation

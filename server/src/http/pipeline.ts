@@ -10,6 +10,7 @@ import { assertCleanText, parseInput, parseJson, queryValues, readBody } from '.
 import {
   type Access,
   type Actor,
+  type Credential,
   type Operation,
   planIncludes,
   type Reply,
@@ -18,7 +19,7 @@ import {
 } from './operation.ts';
 import { refusalAnswer } from './problem.ts';
 import {
-  PUBLISHABLE_WINDOW,
+  PAGE_WINDOWS,
   type RateWindow,
   rateHeaders,
   rateWindow,
@@ -48,7 +49,7 @@ export interface Trace {
 }
 
 export interface PipelineParts {
-  readonly authenticate: (key: string, kind: 'key' | 'publishable_key') => Promise<Actor>;
+  readonly authenticate: (key: string, kind: Credential) => Promise<Actor>;
   readonly take: TakeRequest;
   readonly runOnce: RunOnce;
   readonly bodyLimitBytes: number;
@@ -107,7 +108,7 @@ async function identify(
     return undefined;
   }
   const actor = await parts.authenticate(bearerKey(incoming.header('authorization')), by);
-  const window = by === 'key' ? rateWindow(actor, operation.rate ?? 'standard') : PUBLISHABLE_WINDOW;
+  const window = by === 'key' ? rateWindow(actor, operation.rate ?? 'standard') : PAGE_WINDOWS[by];
   await count(parts, actor.tokenId, window, headers);
   return actor;
 }
@@ -247,5 +248,8 @@ function slotOf(
       body ?? Buffer.alloc(0),
     ]),
   );
-  return { scope: actor.workspaceId, key, fingerprint, secret: operation.secret ?? false };
+  // Partners of a program share its workspace, and must not get each other's answers.
+  const { workspaceId, tokenId } = actor;
+  const scope = operation.access.by === 'embed_token' ? `${workspaceId} ${tokenId}` : workspaceId;
+  return { scope, key, fingerprint, secret: operation.secret ?? false };
 }

@@ -22,8 +22,11 @@ export interface RateWindow {
   readonly windowMs: number;
 }
 
-/** Every page of a site sends the same key, so this bounds what one site can do. */
-export const PUBLISHABLE_WINDOW: RateWindow = { name: 'publishable', limit: 600, windowMs: MINUTE_MS };
+/** What pages send: every page of a site the same key, and whoever is a partner a token of their own. */
+export const PAGE_WINDOWS: Readonly<Record<'publishable_key' | 'embed_token', RateWindow>> = {
+  publishable_key: { name: 'publishable', limit: 600, windowMs: MINUTE_MS },
+  embed_token: { name: 'embed', limit: 600, windowMs: MINUTE_MS },
+};
 
 export interface RateState {
   readonly allowed: boolean;

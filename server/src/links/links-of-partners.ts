@@ -21,6 +21,7 @@ export function createLinksOfPartners(parts: LinksOfPartnersParts) {
   return {
     findOfPartners: partnerLinks.findOfPartners,
     list: partnerLinks.list,
+    count: partnerLinks.count,
     findByUrls: partnerLinks.findByUrls,
 
     // Each of these changes at most `limit` links and returns how many, inside the caller's transaction.

@@ -61,6 +61,16 @@ export function createPartnerLinkStore(db: Database, { withTags }: Pick<LinkStor
       return withTags(rows);
     },
 
+    async count({ programId, partnerId }: PartnerRef): Promise<number> {
+      const row = await db.query
+        .selectFrom('link')
+        .select((eb) => eb.fn.countAll<number>().as('count'))
+        .where('program_id', '=', programId)
+        .where('partner_id', '=', partnerId)
+        .executeTakeFirstOrThrow();
+      return Number(row.count);
+    },
+
     /** Links of the partner that lead to one of these addresses. */
     async findByUrls(partner: PartnerRef, urls: readonly string[]): Promise<Link[]> {
       const query = ofPartner(partner)

@@ -29,10 +29,10 @@ const UNPAID: readonly CommissionStatus[] = COMMISSION_STATUSES.filter((status) 
 export const COMMISSION_TRANSITIONS = {
   /** It joins a payout. */
   process: { from: ['pending'], to: 'processed' },
-  /** Its payout was not sent after all. */
-  release: { from: ['processed'], to: 'pending' },
   /** Its payout was sent. */
   pay: { from: ['processed'], to: 'paid' },
+  /** Its payout was sent and came back. */
+  bounce: { from: ['paid'], to: 'processed' },
   hold: { from: ['pending'], to: 'hold' },
   /** A person looked at it and found nothing. */
   clear: { from: ['hold'], to: 'pending' },

@@ -8,7 +8,8 @@ import { listPage, type PageRequest } from '../db/page.ts';
 import type { Schema } from '../db/schema.ts';
 import type { ListFilter } from '../kernel/list-filter.ts';
 import { toEnrolment } from './enrolment.store.ts';
-import type { EnrolmentStatus } from './enrolment-states.ts';
+import { ACTIVE_STATUSES, type EnrolmentStatus } from './enrolment-states.ts';
+import type { PartnerGroup } from './group.ts';
 import { type Enrolment, fold } from './partner.ts';
 
 /** What the list can be sorted by; those after the ratios are other words that older clients use. */
@@ -85,6 +86,25 @@ export function createEnrolmentListStore(db: Database) {
       return rows.map(toEnrolment);
     },
 
+    /** Active partners of other groups whose totals fit the rules of this one, in the order of their ids. */
+    async findFitting(
+      { id, programId, moveRules }: Pick<PartnerGroup, 'id' | 'programId' | 'moveRules'>,
+      after: string,
+      limit: number,
+    ): Promise<Enrolment[]> {
+      let query = matching(programId, { groupId: { not: true, values: [id] } })
+        .selectAll('enrolment')
+        .where('enrolment.status', 'in', ACTIVE_STATUSES)
+        .where('enrolment.group_move_disabled_at', 'is', null)
+        .where('enrolment.id', '>', after);
+      for (const { attribute, min, max } of moveRules ?? []) {
+        const column = sql.raw(`enrolment.${ORDERS[attribute]}`);
+        query = query.where(sql<SqlBool>`${column} >= ${min}`);
+        if (max !== null) query = query.where(sql<SqlBool>`${column} <= ${max}`);
+      }
+      return (await query.orderBy('enrolment.id').limit(limit).execute()).map(toEnrolment);
+    },
+
     async count(programId: string, filter: EnrolmentFilter): Promise<number> {
       const row = await matching(programId, filter)
         .select((eb) => eb.fn.countAll<number>().as('count'))
@@ -132,13 +152,13 @@ function groupingOf(grouping: EnrolmentGrouping): { from: string; value: string 
 const listed = (values: readonly string[]) => sql.join(values.map((value) => sql`${value}`));
 
 /** Excluding a value keeps those that have none. */
-function groupCondition({ not, values }: ListFilter): Expression<SqlBool> {
+export function groupCondition({ not, values }: ListFilter): Expression<SqlBool> {
   return not
     ? sql<SqlBool>`(enrolment.group_id is null or enrolment.group_id not in (${listed(values)}))`
     : sql<SqlBool>`enrolment.group_id in (${listed(values)})`;
 }
 
-function tagCondition({ not, values }: ListFilter): Expression<SqlBool> {
+export function tagCondition({ not, values }: ListFilter): Expression<SqlBool> {
   const tagged = sql<SqlBool>`exists (select 1 from enrolment_tag
     where enrolment_tag.enrolment_id = enrolment.id and enrolment_tag.tag_id in (${listed(values)}))`;
   return not ? sql<SqlBool>`not ${tagged}` : tagged;

@@ -1,5 +1,5 @@
 // SQL for enrolments: one row per partner and program.
-import { type Insertable, type Selectable, sql, type Updateable } from 'kysely';
+import { type Insertable, type Selectable, type SqlBool, sql, type Updateable } from 'kysely';
 import type { Database } from '../db/database.ts';
 import { toColumns, toFields } from '../db/row.ts';
 import type { Schema } from '../db/schema.ts';
@@ -17,6 +17,7 @@ export interface PartnerClicks {
 
 /** Few enough that a statement stays far below the engines' limits on parameters. */
 const ROWS_PER_UPDATE = 500;
+const ROWS_PER_STATEMENT = 5_000;
 
 export function createEnrolmentStore(db: Database) {
   const ofProgram = (programId: string) =>
@@ -99,15 +100,29 @@ export function createEnrolmentStore(db: Database) {
       await db.query.updateTable('enrolment').set(columnsOf(change)).where('id', '=', id).execute();
     },
 
-    /** Gives all active partners of a group its rewards. */
+    /** Gives all active partners of a group its rewards, in statements that each take a moment only. */
     async setRewards(groupId: string, programId: string, rewards: Partial<RewardIds>): Promise<void> {
-      await db.query
-        .updateTable('enrolment')
-        .set(toColumns(rewards))
-        .where('program_id', '=', programId)
-        .where('group_id', '=', groupId)
-        .where('status', 'in', ACTIVE_STATUSES)
-        .execute();
+      const columns = toColumns(rewards);
+      const differs = sql.join(
+        Object.entries(columns).map(([name, value]) => sql`${sql.ref(name)} is distinct from ${value}`),
+        sql` or `,
+      );
+      for (;;) {
+        const some = db.query
+          .selectFrom('enrolment')
+          .select('id')
+          .where('program_id', '=', programId)
+          .where('group_id', '=', groupId)
+          .where('status', 'in', ACTIVE_STATUSES)
+          .where(sql<SqlBool>`(${differs})`)
+          .limit(ROWS_PER_STATEMENT);
+        const { numUpdatedRows } = await db.query
+          .updateTable('enrolment')
+          .set(columns)
+          .where('id', 'in', some)
+          .executeTakeFirst();
+        if (numUpdatedRows < ROWS_PER_STATEMENT) return;
+      }
     },
 
     async delete(id: string): Promise<void> {

@@ -178,6 +178,43 @@ eachDatabase('the life of a partner', (databases) => {
     await plain.refused(403, 'moveRules', 'PATCH', '/groups/default', rules);
   });
 
+  test('rules of groups move partners by their totals, not those that fit where they are or must stay', async () => {
+    await fresh();
+    const { enrolments, groupMoves } = t.app.services;
+    const rule = (min: number, max: number | null) => ({
+      moveRules: [{ attribute: 'totalLeads', min, max }],
+    });
+    for (const [slug, min, max] of [
+      ['silver', 10, 99],
+      ['gold', 100, null],
+      ['any', 1, null],
+    ] as const) {
+      await p.post('/groups', { name: slug, slug });
+      await p.patch(`/groups/${slug}`, rule(min, max));
+      t.clock.advance(1);
+    }
+    const people: string[] = [];
+    for (const leads of [0, 10, 500, 500]) {
+      const { id } = await p.partner();
+      await enrolments.addTotals(p.program.id, id, { leads });
+      people.push(id);
+    }
+    await p.patch(`/partners/${people[3]}`, { groupMoves: false });
+    const groupsOf = async () => {
+      const names = new Map(
+        (await p.get('/groups')).map((g: { id: string; slug: string }) => [g.id, g.slug]),
+      );
+      return Promise.all(people.map(async (id) => names.get((await p.get(`/partners/${id}`)).groupId)));
+    };
+    await groupMoves.run(forever);
+    assert.deepEqual(await groupsOf(), ['default', 'silver', 'gold', 'default']);
+    await groupMoves.run(forever);
+    assert.deepEqual(await groupsOf(), ['default', 'silver', 'gold', 'default']);
+    await enrolments.addTotals(p.program.id, people[1] as string, { leads: 90 });
+    await groupMoves.run(forever);
+    assert.deepEqual(await groupsOf(), ['default', 'gold', 'gold', 'default']);
+  });
+
   test('links are made only where the group allows, and an upsert finds its link whatever the campaign was', async () => {
     await fresh();
     const { id } = await p.partner({ tenantId: 'L' });

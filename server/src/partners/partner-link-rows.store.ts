@@ -51,6 +51,14 @@ export function createPartnerLinkRowStore(db: Database) {
       return rows.map((row) => row.link_id);
     },
 
+    async setUrl(linkId: string, url: string): Promise<void> {
+      await db.query
+        .updateTable('partner_link')
+        .set({ url_hash: sha256Hex(url) })
+        .where('link_id', '=', linkId)
+        .execute();
+    },
+
     /** Null: it stands for none any more. */
     async setDefault(linkId: string, defaultLink: { id: string; url: string } | null): Promise<void> {
       await db.query

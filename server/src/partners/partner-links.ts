@@ -54,12 +54,7 @@ export function createPartnerLinks(parts: PartnerLinksParts) {
 
   async function placeOf(actor: Actor, wish: PartnerWish): Promise<Place> {
     const program = await programs.getOfWorkspace(actor.workspaceId);
-    if (!program.domain || !program.url) {
-      throw new AppError(
-        'bad_request',
-        'custom: url: the program needs a domain and a url before links can be made',
-      );
-    }
+    assertReady(program);
     const enrolment = await enrolments.get(program, wish);
     return placeFor(program, enrolment, actor.userId);
   }
@@ -126,8 +121,32 @@ export function createPartnerLinks(parts: PartnerLinksParts) {
     async createFor(program: Program, enrolment: Enrolment, given: NewPartnerLink): Promise<Link> {
       const request = await withImages(given);
       return db.write(async () => {
+        assertReady(program);
         const place = await placeFor(program, enrolment, '');
         return make(place, await checkedUrl(place, request.url), request);
+      });
+    },
+
+    /** For the same. What stands for a default link of the group leads where that does. */
+    updateFor(
+      program: Program,
+      enrolment: Enrolment,
+      linkId: string,
+      { url, key }: Omit<NewPartnerLink, 'linkProps'>,
+    ): Promise<Link> {
+      return db.write(async () => {
+        const [link] = await links.findForChange([linkId]);
+        if (link?.programId !== program.id || link.partnerId !== enrolment.partnerId) {
+          throw new AppError('not_found', 'There is no such link.');
+        }
+        const place = await placeFor(program, enrolment, '');
+        const target = url && (await checkedUrl(place, url));
+        if (target && (await rows.findDefaults(enrolment.id)).includes(linkId)) {
+          throw new AppError('bad_request', 'custom: url: the program decides where this link leads');
+        }
+        if (target) await rows.setUrl(linkId, target);
+        const draft = { ...(key && { key }), ...(target && destinationOf(place.group, target)) };
+        return single(await links.updatePrepared(place.actor, [{ link, draft }]));
       });
     },
 
@@ -153,6 +172,14 @@ export function createPartnerLinks(parts: PartnerLinksParts) {
 }
 
 export type PartnerLinks = ReturnType<typeof createPartnerLinks>;
+
+function assertReady({ domain, url }: Program): void {
+  if (domain && url) return;
+  throw new AppError(
+    'bad_request',
+    'custom: url: the program needs a domain and a url before links can be made',
+  );
+}
 
 function assertAllowed({ additionalLinks }: PartnerGroup, url: string): void {
   if (!additionalLinks) {

@@ -12,12 +12,14 @@ import { createAdmissions } from './admissions.ts';
 import { createApplicationStore } from './application.store.ts';
 import { createApplications } from './applications.ts';
 import { createDefaultLinks } from './default-links.ts';
+import { createDiscountCodeStore } from './discount-code.store.ts';
 import { createEnrolmentStore } from './enrolment.store.ts';
 import { createEnrolmentChanges } from './enrolment-changes.ts';
 import type { EnrolmentEffects } from './enrolment-effects.ts';
 import { createEnrolmentListStore } from './enrolment-list.store.ts';
 import { createEnrolments } from './enrolments.ts';
 import { createGroupStore } from './group.store.ts';
+import { createGroupMoves } from './group-moves.ts';
 import { createGroups } from './groups.ts';
 import { createInvitations } from './invitations.ts';
 import { createPartnerStore } from './partner.store.ts';
@@ -29,6 +31,7 @@ import { createPartnerTags } from './partner-tags.ts';
 import { createPartners } from './partners.ts';
 import { createProgramStore } from './program.store.ts';
 import { createPrograms } from './programs.ts';
+import { createReferralSide } from './referral-side.ts';
 import { createDiscountStore, createRewardStore } from './reward.store.ts';
 import { createDiscounts, createRewards } from './rewards.ts';
 
@@ -92,6 +95,7 @@ export function createPartnerSide(parts: PartnerSideParts) {
     enrolments: enrolmentStore,
     changes,
   });
+  const lists = createEnrolmentListStore(db);
   const terms = { ...parts, groupStore, enrolments: enrolmentStore, groups, programs };
   const tags = createPartnerTags({ ...parts, store: tagStore, enrolmentStore, enrolments, programs });
   const joining = {
@@ -106,37 +110,63 @@ export function createPartnerSide(parts: PartnerSideParts) {
     changes,
     effects,
   };
-  const discounts = createDiscounts({ ...terms, store: createDiscountStore(db) });
+  const codes = createDiscountCodeStore(db);
+  const discounts = createDiscounts({ ...terms, store: createDiscountStore(db), codes });
+  const partners = createPartners({
+    ...parts,
+    programs,
+    groups,
+    tags,
+    people,
+    store: enrolmentStore,
+    lists,
+    enrolments,
+    admissions,
+    changes,
+  });
+  const partnerLinks = createPartnerLinks({
+    ...parts,
+    programs,
+    groups,
+    groupStore,
+    enrolments,
+    linksOfPartners,
+    rows,
+  });
+  const referralSide = createReferralSide({
+    ...parts,
+    codes,
+    programs,
+    groups,
+    enrolments,
+    enrolmentStore,
+    lists,
+    people,
+    partners,
+    partnerLinks,
+    discounts,
+    effects,
+  });
   return {
     programs,
     groups,
     enrolments,
     enrolmentChanges: changes,
+    groupMoves: createGroupMoves({
+      db,
+      programs: programStore,
+      groups: groupStore,
+      enrolments: enrolmentStore,
+      lists,
+      changes,
+    }),
     partnerLookups: createPartnerLookups({ programs, enrolments, groups, tags, discounts }),
     rewards: createRewards({ ...terms, store: createRewardStore(db) }),
     discounts,
     partnerTags: tags,
-    partners: createPartners({
-      ...parts,
-      programs,
-      groups,
-      tags,
-      people,
-      store: enrolmentStore,
-      lists: createEnrolmentListStore(db),
-      enrolments,
-      admissions,
-      changes,
-    }),
-    partnerLinks: createPartnerLinks({
-      ...parts,
-      programs,
-      groups,
-      groupStore,
-      enrolments,
-      linksOfPartners,
-      rows,
-    }),
+    partners,
+    partnerLinks,
+    ...referralSide,
     applications: createApplications(joining),
     invitations: createInvitations(joining),
     /** For what is composed after this: effects of changes of enrolments. */

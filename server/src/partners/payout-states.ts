@@ -24,11 +24,10 @@ export const PAYOUT_TRANSITIONS = {
   /** The money is on its way. */
   send: { from: ['processing', 'processed'], to: 'sent' },
   /** The receiver, or whoever pays outside, says that it arrived. */
-  complete: { from: ['processing', 'processed', 'sent'], to: 'completed' },
+  complete: { from: ['processing', 'processed', 'sent', 'failed'], to: 'completed' },
+  /** Also of what was sent and came back. */
   fail: { from: ['processing', 'processed', 'sent'], to: 'failed' },
   retry: { from: ['failed'], to: 'processing' },
-  /** It is not to be paid after all, and open again. */
-  reopen: { from: ['processing', 'failed'], to: 'pending' },
   /** The partner was banned. */
   cancel: { from: ['pending'], to: 'canceled' },
 } as const satisfies Record<string, Transition>;

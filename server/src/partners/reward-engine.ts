@@ -43,10 +43,14 @@ export function earningsOf(share: RewardShare, { amount = 0, quantity = 1 }): nu
   return roundedShare(amount, share.amountBasisPoints ?? 0);
 }
 
-/** Exact for every amount that is a whole number. */
 function roundedShare(amount: number, basisPoints: number): number {
-  const product = BigInt(amount) * BigInt(basisPoints);
-  return Number((2n * product + BigInt(BASIS_POINTS)) / BigInt(2 * BASIS_POINTS));
+  return proportion(amount, basisPoints, BASIS_POINTS);
+}
+
+/** `amount * part / whole`, exact for whole numbers that are not negative; half a cent counts as one. */
+export function proportion(amount: number, part: number, whole: number): number {
+  if (whole === 0) return 0;
+  return Number((2n * BigInt(amount) * BigInt(part) + BigInt(whole)) / (2n * BigInt(whole)));
 }
 
 /** Referrals give away the whole cents of a share, and never more. */
@@ -61,7 +65,8 @@ export function isWithinDuration(
   nowMs: number,
 ): boolean {
   if (firstMs === undefined || maxDuration === null) return true;
-  return monthsBetween(firstMs, nowMs) < maxDuration;
+  // What was entered for a time before the first one is not the first for that.
+  return Math.max(0, monthsBetween(firstMs, nowMs)) < maxDuration;
 }
 
 /** Whole months: from the 31st to the last day of a shorter month is not one yet. */

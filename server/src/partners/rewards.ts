@@ -7,6 +7,7 @@ import { AppError } from '../kernel/errors.ts';
 import type { Ids } from '../kernel/ids.ts';
 import { owned } from '../kernel/resource.ts';
 import type { Discount } from './discount.ts';
+import type { DiscountCodeStore } from './discount-code.store.ts';
 import type { EnrolmentStore } from './enrolment.store.ts';
 import type { GroupStore } from './group.store.ts';
 import { type PartnerGroup, REWARD_FIELDS, type RewardIds } from './group.ts';
@@ -163,6 +164,7 @@ function withoutOtherAmount(change: Partial<GivenTerms>): Partial<GivenTerms> {
 
 export interface DiscountsParts extends Omit<RewardsParts, 'store'> {
   readonly store: DiscountStore;
+  readonly codes: Pick<DiscountCodeStore, 'detach'>;
 }
 
 export type DiscountTerms = Pick<
@@ -225,6 +227,7 @@ export function createDiscounts(parts: DiscountsParts) {
       return db.write(async () => {
         const discount = await get(actor, id);
         await terms.takeOff('discountId', id);
+        await parts.codes.detach(id, clock.now());
         await store.delete(id);
         return discount;
       });

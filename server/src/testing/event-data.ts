@@ -5,31 +5,19 @@ import type { LeadRecord, SaleRecord } from '../analytics/conversion-record.ts';
 import type { LinkRow } from '../analytics/link-row.ts';
 import type { Dataset } from '../analytics/oracle.ts';
 import type { PartnerRow } from '../analytics/partner-row.ts';
+import { createSeededRandom, type SeededRandom } from '../kernel/seeded-random.ts';
 import { clickRecord, linkRow } from './click-records.ts';
 
-export interface Random {
-  /** From 0 up to and without `below`. */
-  whole(below: number): number;
-  chance(share: number): boolean;
-  pick<T>(items: readonly T[]): T;
+export interface Random extends Pick<SeededRandom, 'whole' | 'chance' | 'pick'> {
   /** At least one, in their order. */
   some<T>(items: readonly T[], max: number): T[];
 }
 
-/** A small generator of numbers with a seed of 32 bits. */
 export function createRandom(seed: number): Random {
-  let state = seed >>> 0;
-  const next = () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = Math.imul(state ^ (state >>> 15), state | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
-  const whole = (below: number) => Math.floor(next() * below);
+  const random = createSeededRandom(seed);
+  const { whole } = random;
   return {
-    whole,
-    chance: (share) => next() < share,
-    pick: (items) => items[whole(items.length)] as (typeof items)[number],
+    ...random,
     some(items, max) {
       const count = 1 + whole(Math.min(max, items.length));
       const chosen = new Set(Array.from({ length: count }, () => whole(items.length)));

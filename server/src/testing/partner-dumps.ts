@@ -273,6 +273,7 @@ function earningRecords({ workspaceId, id }: Place): Line[] {
       maxSubmissions: 3,
       rewardAmount: 1000,
       rewardDescription: 'Ten dollars',
+      openedAt: NOW,
       performanceCondition: { attribute: 'totalLeads', operator: 'gte', value: 10 },
       performanceScope: 'new',
       submissionRequirements: { image: true },

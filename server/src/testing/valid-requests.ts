@@ -16,6 +16,8 @@ interface Resource {
 
 type MakeResource = (t: TestApp, workspace: TestWorkspace) => Promise<Resource>;
 
+const STRIPE_SECRET = 'whsec_abcdefghijklmnop';
+
 let made = 0;
 const unique = (what: string) => `${what} ${++made}`;
 
@@ -137,6 +139,9 @@ async function makeFolderOwners(t: TestApp, workspaceId: string, folderId: strin
 /** Operations that are there for clients that know them and are 403 for everybody. */
 export const NEVER_GRANTED: ReadonlySet<string> = new Set(['registerDomain', 'checkDomainStatus']);
 
+/** Operations whose callers have no key and sign what they send; their own tests do so. */
+export const SIGNED: ReadonlySet<string> = new Set(['receiveStripeEvent']);
+
 /** A link of a workspace of its own, which lets every site report clicks. */
 async function makeTrackedLink(t: TestApp): Promise<{ domain: string; key: string }> {
   const { key } = await t.workspace();
@@ -177,7 +182,7 @@ const BODIES: Readonly<Record<string, (t: TestApp, workspace: TestWorkspace) => 
   testWebhook: () => ({ trigger: 'link.created' }),
   replayWebhook: () => ({ since: '2 days ago' }),
   updateToken: () => ({ name: unique('Renamed key'), scopes: ['tags.read'] }),
-  connectStripe: () => ({ webhookSecret: 'whsec_abcdefghijklmnop' }),
+  connectStripe: () => ({ webhookSecret: STRIPE_SECRET }),
   receiveStripeEvent: () => ({ type: 'customer.created', data: { object: { id: 'cus_1' } } }),
   trackLead: makeLead,
   trackLeadFromPage: makeLead,
@@ -199,8 +204,16 @@ const BODIES: Readonly<Record<string, (t: TestApp, workspace: TestWorkspace) => 
 
 type MakeQuery = (t: TestApp, workspace: TestWorkspace) => Promise<string>;
 
+/** A connection is no resource with an id of its own: the workspace has it or has not. */
+async function connectStripe(t: TestApp, { id }: TestWorkspace): Promise<string> {
+  await t.app.services.payments.connectStripe(id, STRIPE_SECRET);
+  return '';
+}
+
 /** By operation id, for operations that need a query: '?a=b', or a function that makes what it names. */
 const QUERIES: Readonly<Record<string, string | MakeQuery>> = {
+  getStripeIntegration: connectStripe,
+  disconnectStripe: connectStripe,
   ...PARTNER_QUERIES,
   retrievePublicAnalytics: async (t, { key: authorization }) => {
     const body = { url: `https://example.com/${++made}`, publicStats: true };

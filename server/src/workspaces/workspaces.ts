@@ -71,6 +71,7 @@ export function createWorkspaces({ db, store, users, clock, ids }: WorkspacesPar
   }
 
   return {
+    find,
     get,
     getOwn,
     list: (page: PageRequest<WorkspaceSort>): Promise<Workspace[]> => store.list(page),

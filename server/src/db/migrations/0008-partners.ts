@@ -140,7 +140,7 @@ function rewardTables(words: EngineWords): string[] {
       code_folded ${text} not null,
       discount_id ${text},
       partner_id ${text} not null,
-      link_id ${text} not null unique,
+      link_id ${text} not null unique references link (id) on delete cascade,
       disabled_at ${integer},
       ${times(words)},
       unique (program_id, code_folded)
@@ -430,10 +430,13 @@ function bountyTables(words: EngineWords): string[] {
       performance_condition ${text},
       performance_scope ${text},
       submission_requirements ${text},
+      opened_at ${integer},
       archived_at ${integer},
       ${times(words)}
     ) ${tableEnd}`,
     'create index bounty_by_age on bounty (program_id, created_at, id)',
+    // Those that have yet to begin for the partners that are there.
+    "create index bounty_to_open on bounty (starts_at, id) where opened_at is null and type = 'performance'",
     ...(['group', 'tag'] as const).map(
       (what) => `create table bounty_${what} (
       bounty_id ${text} not null references bounty (id) on delete cascade,

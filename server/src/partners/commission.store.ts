@@ -1,0 +1,252 @@
+// SQL for commissions one by one, and for all of a partner or of a payout at once. Lists are in
+// commission-list.store.
+import { type Insertable, type Selectable, type SqlBool, sql } from 'kysely';
+import type { Database } from '../db/database.ts';
+import { fromJson, toColumns, toFields, toJson } from '../db/row.ts';
+import type { Schema } from '../db/schema.ts';
+import type { Commission, CommissionType } from './commission.ts';
+import { type CommissionStatus, EARNED_STATUSES, SPENT_STATUSES } from './commission-states.ts';
+
+type Row = Schema['commission'];
+
+/** Whose commissions. */
+export interface Earner {
+  readonly programId: string;
+  readonly partnerId: string;
+}
+
+/** Paid out as soon as they are there, whatever the holding period. */
+const NOT_HELD: readonly CommissionType[] = ['custom', 'referral'];
+
+export function createCommissionStore(db: Database) {
+  const all = () => db.query.selectFrom('commission').selectAll();
+
+  /** In a transaction: nobody else changes them before it ends. SQLite has one writer and needs no lock. */
+  const locked = <Q extends ReturnType<typeof all>>(query: Q): Q =>
+    db.engine === 'postgres' && db.inTransaction ? (query.forUpdate() as Q) : query;
+
+  const due = ({ programId, partnerId }: Earner, madeBefore: number) =>
+    db.query
+      .selectFrom('commission')
+      .where('program_id', '=', programId)
+      .where('partner_id', '=', partnerId)
+      .where('status', '=', 'pending')
+      .where((eb) => eb.or([eb('created_at', '<=', madeBefore), eb('type', 'in', NOT_HELD)]));
+
+  const ofEarner = ({ programId, partnerId }: Earner) =>
+    db.query
+      .updateTable('commission')
+      .where('program_id', '=', programId)
+      .where('partner_id', '=', partnerId);
+
+  async function sumEarned(where: (query: ReturnType<typeof sums>) => ReturnType<typeof sums>) {
+    const { total } = await where(sums()).executeTakeFirstOrThrow();
+    return Number(total ?? 0);
+  }
+  const sums = () =>
+    db.query.selectFrom('commission').select((eb) => eb.fn.sum<number | null>('earnings').as('total'));
+
+  return {
+    async find(id: string): Promise<Commission | undefined> {
+      const row = await all().where('id', '=', id).executeTakeFirst();
+      return row && toCommission(row);
+    },
+
+    /** In the order of their ids, and locked while in a transaction. */
+    async findByIds(ids: readonly string[]): Promise<Commission[]> {
+      if (ids.length === 0) return [];
+      return (await locked(all().where('id', 'in', ids).orderBy('id')).execute()).map(toCommission);
+    },
+
+    async findByEvent(eventId: string): Promise<Commission | undefined> {
+      const row = await all().where('event_id', '=', eventId).executeTakeFirst();
+      return row && toCommission(row);
+    },
+
+    async hasInvoice(programId: string, invoiceId: string): Promise<boolean> {
+      const query = db.query.selectFrom('commission').select('id').where('program_id', '=', programId);
+      return (await query.where('invoice_id', '=', invoiceId).executeTakeFirst()) !== undefined;
+    },
+
+    /** The oldest one of this type that the partner has for the customer. */
+    async findFirst(
+      customerId: string,
+      partnerId: string,
+      type: CommissionType,
+    ): Promise<Commission | undefined> {
+      const row = await all()
+        .where('customer_id', '=', customerId)
+        .where('partner_id', '=', partnerId)
+        .where('type', '=', type)
+        .orderBy('created_at')
+        .orderBy('id')
+        .limit(1)
+        .executeTakeFirst();
+      return row && toCommission(row);
+    },
+
+    /** Others that the partner has for the customer and that can still change, at most so many. */
+    async findUnpaidOf(customerId: string, partnerId: string, limit: number): Promise<Commission[]> {
+      const query = all()
+        .where('customer_id', '=', customerId)
+        .where('partner_id', '=', partnerId)
+        .where('status', 'in', ['pending', 'hold', 'processed'])
+        .orderBy('id')
+        .limit(limit);
+      return (await locked(query).execute()).map(toCommission);
+    },
+
+    /** What counts towards a spend limit; with a customer, what was earned by that one. */
+    async sumSpent(
+      { programId, partnerId }: Earner,
+      type: CommissionType,
+      sinceMs: number,
+      customerId: string | null,
+    ): Promise<number> {
+      return sumEarned((query) => {
+        const spent = query
+          .where('program_id', '=', programId)
+          .where('partner_id', '=', partnerId)
+          .where('type', '=', type)
+          .where('created_at', '>=', sinceMs)
+          .where('status', 'in', SPENT_STATUSES);
+        return customerId === null ? spent : spent.where('customer_id', '=', customerId);
+      });
+    },
+
+    /** False when its event or its invoice has one already. */
+    async insert(commission: Commission): Promise<boolean> {
+      const row = await db.query
+        .insertInto('commission')
+        .values(columnsOf(commission) as unknown as Insertable<Row>)
+        .onConflict((conflict) => conflict.doNothing())
+        .returning('id')
+        .executeTakeFirst();
+      return row !== undefined;
+    },
+
+    async update(id: string, change: Partial<Commission>): Promise<void> {
+      await db.query.updateTable('commission').set(columnsOf(change)).where('id', '=', id).execute();
+    },
+
+    /** The next partner of the program who has something pending. */
+    async findPendingPartner(programId: string, after: string): Promise<string | undefined> {
+      const row = await db.query
+        .selectFrom('commission')
+        .select('partner_id')
+        .where('program_id', '=', programId)
+        .where('status', '=', 'pending')
+        .where('partner_id', '>', after)
+        .orderBy('partner_id')
+        .limit(1)
+        .executeTakeFirst();
+      return row?.partner_id;
+    },
+
+    /** What is due: made before that time, or of a kind that nobody waits for. */
+    async sumDue(earner: Earner, madeBefore: number): Promise<{ count: number; earnings: number }> {
+      const row = await due(earner, madeBefore)
+        .select((eb) => [eb.fn.countAll<number>().as('count'), eb.fn.sum<number | null>('earnings').as('sum')])
+        .executeTakeFirstOrThrow();
+      return { count: Number(row.count), earnings: Number(row.sum ?? 0) };
+    },
+
+    /** Puts at most so many that are due into a payout; returns how many. */
+    async processDue(
+      earner: Earner,
+      madeBefore: number,
+      to: { payoutId: string; limit: number; nowMs: number },
+    ): Promise<number> {
+      const some = due(earner, madeBefore).select('id').orderBy('created_at').orderBy('id').limit(to.limit);
+      const { numUpdatedRows } = await db.query
+        .updateTable('commission')
+        .set({ status: 'processed', payout_id: to.payoutId, updated_at: to.nowMs })
+        .where('id', 'in', some)
+        .where('status', '=', 'pending')
+        .executeTakeFirst();
+      return Number(numUpdatedRows);
+    },
+
+    /** All of a payout that are in one state go to another; returns what they are worth. */
+    async moveOfPayout(
+      payoutId: string,
+      from: CommissionStatus,
+      to: CommissionStatus,
+      nowMs: number,
+    ): Promise<number> {
+      const worth = await sumEarned((query) =>
+        query.where('payout_id', '=', payoutId).where('status', '=', from),
+      );
+      await db.query
+        .updateTable('commission')
+        .set({ status: to, updated_at: nowMs })
+        .where('payout_id', '=', payoutId)
+        .where('status', '=', from)
+        .execute();
+      return worth;
+    },
+
+    /** Cancels what is pending or on hold; returns what of it counted as earned. */
+    async cancelOpen(earner: Earner, nowMs: number): Promise<number> {
+      const open: CommissionStatus[] = ['pending', 'hold'];
+      const earned = await sumEarned((query) =>
+        query
+          .where('program_id', '=', earner.programId)
+          .where('partner_id', '=', earner.partnerId)
+          .where('status', 'in', open)
+          .where('status', 'in', EARNED_STATUSES),
+      );
+      await ofEarner(earner)
+        .set({ status: 'canceled', updated_at: nowMs })
+        .where('status', 'in', open)
+        .execute();
+      return earned;
+    },
+
+    /** Those on hold that no open finding concerns any more are pending again; returns what they are worth. */
+    async releaseHeld(earner: Earner, partnerLevel: readonly string[], nowMs: number): Promise<number> {
+      const heldBack = sql<SqlBool>`exists (
+        select 1 from fraud_group where fraud_group.program_id = commission.program_id
+          and fraud_group.partner_id = commission.partner_id and fraud_group.status = 'pending'
+          and (fraud_group.type in (${sql.join(partnerLevel.map((type) => sql`${type}`))})
+            or exists (select 1 from fraud_event where fraud_event.commission_id = commission.id
+              and fraud_event.fraud_group_id = fraud_group.id)))`;
+      const released = await ofEarner(earner)
+        .set({ status: 'pending', updated_at: nowMs })
+        .where('status', '=', 'hold')
+        .where(sql<SqlBool>`not ${heldBack}`)
+        .returning('earnings')
+        .execute();
+      return released.reduce((sum, { earnings }) => sum + earnings, 0);
+    },
+
+    /** When the latest commission for clicks was made, if that was after `sinceMs`. */
+    async findLastClickTime(programId: string, sinceMs: number): Promise<number | undefined> {
+      const row = await db.query
+        .selectFrom('commission')
+        .select('created_at')
+        .where('program_id', '=', programId)
+        .where('created_at', '>=', sinceMs)
+        .where('type', '=', 'click')
+        .orderBy('created_at', 'desc')
+        .limit(1)
+        .executeTakeFirst();
+      return row?.created_at;
+    },
+  };
+}
+
+export type CommissionStore = ReturnType<typeof createCommissionStore>;
+
+function columnsOf({ metadata, ...fields }: Partial<Commission>) {
+  return toColumns({ ...fields, metadata: metadata === undefined ? undefined : toJson(metadata) });
+}
+
+export function toCommission(row: Selectable<Row>): Commission {
+  return {
+    ...toFields(row),
+    type: row.type as CommissionType,
+    status: row.status as CommissionStatus,
+    metadata: fromJson(row.metadata),
+  };
+}
