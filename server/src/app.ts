@@ -22,11 +22,11 @@ import { createJobs, type Jobs } from './db/jobs.ts';
 import { migrate } from './db/migrate.ts';
 import { lockFile } from './db/sqlite-file.ts';
 import { createTextSearch } from './db/text-search.ts';
+import { createDemo, type Demo } from './demo/demo.ts';
 import { createDnsLookup } from './domains/dns.ts';
 import { createDomainStore } from './domains/domain.store.ts';
 import { createDomains } from './domains/domains.ts';
 import { dnsSetup, trustingSetup } from './domains/verify.ts';
-import { createDemo, type Demo } from './demo/demo.ts';
 import { createDump, type Dump } from './dump/dump.ts';
 import { createProgressStore } from './dump/progress.store.ts';
 import { createApiSide, createHandler, type Handler, openPort } from './edge.ts';
@@ -39,6 +39,7 @@ import type { Api } from './http/api.ts';
 import type { Listener } from './http/listener.ts';
 import type { PipelineParts } from './http/pipeline.ts';
 import { type Clock, systemClock } from './kernel/clock.ts';
+import { freeBytes } from './kernel/disk.ts';
 import { createGuardedFetch } from './kernel/guarded-fetch.ts';
 import { createIds, type Ids } from './kernel/ids.ts';
 import { createLog, type Log } from './kernel/log.ts';
@@ -268,7 +269,7 @@ async function compose(
     demo: createDemo({
       importLines: dump.import,
       marks: createProgressStore(db),
-      settle: events.take,
+      settle: events.settle,
       freeBytes: () => freeBytes(config.dataDir),
       clock,
     }),

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readFilter, readNameFilter } from './advanced-filter.ts';
+import { readListFilter } from '../kernel/list-filter.ts';
+import { readNameFilter } from './advanced-filter.ts';
 
 test('a filter is a list of values, wanted or excluded as a whole', () => {
   for (const [text, expected] of [
@@ -17,7 +18,7 @@ test('a filter is a list of values, wanted or excluded as a whole', () => {
     ['-,,', undefined],
     [undefined, undefined],
   ] as const) {
-    assert.deepEqual(readFilter(text), expected, `${text}`);
+    assert.deepEqual(readListFilter(text), expected, `${text}`);
   }
 });
 

@@ -125,8 +125,7 @@ export function createAnalytics({ reader, questions, workspaces, things, clock }
     { event, groupBy }: Pick<AnalyticsParams, 'event' | 'groupBy'>,
     signal?: AbortSignal,
   ): Promise<AnalyticsAnswer> {
-    if (groupBy === 'timeseries')
-      return (await series(question, event, signal)).map(({ row }) => row);
+    if (groupBy === 'timeseries') return (await series(question, event, signal)).map(({ row }) => row);
     const query = { ...question.query, event, groupBy };
     const rows = await reader.aggregate(query, signal);
     return groupBy === 'count' ? numbersOf(rows[0] as AggregateRow) : withThings(query, rows);
@@ -189,7 +188,17 @@ function described<T>(find: FindThings<T>, show: (thing: T) => object): FindThin
   };
 }
 
-export function describeLink({ id, domain, key, url, title, comments, folderId, partnerId, createdAt }: Link) {
+export function describeLink({
+  id,
+  domain,
+  key,
+  url,
+  title,
+  comments,
+  folderId,
+  partnerId,
+  createdAt,
+}: Link) {
   return {
     link: id,
     id,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { clickRecord, leadRecord, saleRecord } from '../testing/click-records.ts';
 import { readChanges } from './change-batch.ts';
+import { packClicks } from './packed-clicks.ts';
 
 const change = (type: string, payload: unknown, outboxId = 1) => ({
   outboxId,
@@ -19,11 +20,13 @@ test('leads, sales, partners and erasures are read from changes, each once', () 
     partnerTagIds: ['t'],
     deleted: false,
   };
+  const unstorable = { ...clickRecord(2), id: 7 as unknown as string };
   const batch = readChanges([
     change('lead.created', { leads: [leadRecord('a'), leadRecord('b')] }),
     change('lead.created', { leads: [leadRecord('a', { metadata: '{}' })] }),
     change('sale.created', { sales: [saleRecord('c')] }),
-    change('clicks.imported', { clicks: [clickRecord(1), clickRecord(1), { id: 7 }] }),
+    change('clicks.imported', packClicks([clickRecord(1), clickRecord(1), unstorable])),
+    change('clicks.imported', {}),
     change('enrolment.changed', { ...enrolment, groupId: '' }, 4),
     change('enrolment.changed', enrolment, 5),
     change('customer.erased', { customerId: 'cus_1', clickIds: ['x'] }),

@@ -9,6 +9,7 @@ import type {
   SalesCreated,
 } from './conversion-record.ts';
 import { latestRows, readLinkChanges } from './link-row.ts';
+import { type PackedClicks, unpackClicks } from './packed-clicks.ts';
 import { readPartnerChange } from './partner-row.ts';
 import { readPayload } from './payload.ts';
 import type { Erasure, EventBatch } from './store.ts';
@@ -30,7 +31,8 @@ export function readChanges(changes: readonly Change[]): Required<Omit<EventBatc
 /** Enriched and filtered by the instance that they come from. */
 function readImportedClicks({ type, payload }: Change): ClickRecord[] {
   if (type !== 'clicks.imported') return [];
-  const clicks = readPayload<{ clicks?: readonly ClickRecord[] }>(payload, [])?.clicks ?? [];
+  const packed = readPayload<PackedClicks>(payload, []);
+  const clicks = packed?.columns ? unpackClicks(packed) : [];
   return clicks.filter(({ id, timeMs }) => typeof id === 'string' && Number.isSafeInteger(timeMs));
 }
 

@@ -2,8 +2,9 @@
 // Which links, folders and programs a caller may name is not decided here.
 import { z } from 'zod';
 import { invalid } from '../kernel/errors.ts';
+import { readListFilter } from '../kernel/list-filter.ts';
 import type { LinkName } from '../links/links.ts';
-import { readFilter, readNameFilter } from './advanced-filter.ts';
+import { readNameFilter } from './advanced-filter.ts';
 import { INTERVALS } from './buckets.ts';
 import { parseMetadataQuery } from './metadata-query.ts';
 import type { EventField, Filter, LinkField, Query } from './query.ts';
@@ -99,7 +100,7 @@ export function readConditions(params: FilterParams): Conditions {
     ...clickFilters(params),
     root: params.root,
     // A scan is the trigger qr, so a trigger says all there is to say.
-    qr: readFilter(params.trigger) ? undefined : params.qr,
+    qr: readListFilter(params.trigger) ? undefined : params.qr,
     customerId: params.customerId || undefined,
     saleType: params.saleType,
     metadata: params.query === undefined ? undefined : parseMetadataQuery(params.query),
@@ -108,46 +109,46 @@ export function readConditions(params: FilterParams): Conditions {
 
 function linkFilters(params: FilterParams): Partial<Record<LinkField, Filter | undefined>> {
   return {
-    linkId: readFilter(params.linkId),
+    linkId: readListFilter(params.linkId),
     // With a key it names the one link.
-    domain: params.key ? undefined : readFilter(params.domain),
-    folderId: readFilter(params.folderId),
-    tagId: readFilter(params.tagId) ?? readFilter(params.tagIds),
-    tenantId: readFilter(params.tenantId),
-    partnerId: readFilter(params.partnerId),
-    groupId: readFilter(params.groupId),
-    partnerTagId: readFilter(params.partnerTagId),
+    domain: params.key ? undefined : readListFilter(params.domain),
+    folderId: readListFilter(params.folderId),
+    tagId: readListFilter(params.tagId) ?? readListFilter(params.tagIds),
+    tenantId: readListFilter(params.tenantId),
+    partnerId: readListFilter(params.partnerId),
+    groupId: readListFilter(params.groupId),
+    partnerTagId: readListFilter(params.partnerTagId),
     programId: params.programId ? { not: false, values: [params.programId] } : undefined,
   };
 }
 
 function clickFilters(params: FilterParams): Partial<Record<EventField, Filter | undefined>> {
   return {
-    country: readFilter(params.country),
-    region: readFilter(params.region),
-    city: readFilter(params.city),
-    continent: readFilter(params.continent),
+    country: readListFilter(params.country),
+    region: readListFilter(params.region),
+    city: readListFilter(params.city),
+    continent: readListFilter(params.continent),
     device: readNameFilter(params.device),
     browser: readNameFilter(params.browser),
     os: readNameFilter(params.os),
-    trigger: readFilter(params.trigger),
-    referer: readFilter(params.referer),
-    refererUrl: readFilter(params.refererUrl),
-    url: readFilter(params.url),
-    utmSource: readFilter(params.utm_source),
-    utmMedium: readFilter(params.utm_medium),
-    utmCampaign: readFilter(params.utm_campaign),
-    utmTerm: readFilter(params.utm_term),
-    utmContent: readFilter(params.utm_content),
+    trigger: readListFilter(params.trigger),
+    referer: readListFilter(params.referer),
+    refererUrl: readListFilter(params.refererUrl),
+    url: readListFilter(params.url),
+    utmSource: readListFilter(params.utm_source),
+    utmMedium: readListFilter(params.utm_medium),
+    utmCampaign: readListFilter(params.utm_campaign),
+    utmTerm: readListFilter(params.utm_term),
+    utmContent: readListFilter(params.utm_content),
   };
 }
 
 /** How the one link that a question is about was named, if in another way than by its id. */
 export function readLinkName(params: FilterParams): LinkName | undefined {
   const { key, externalId } = params;
-  const domain = readFilter(params.domain);
+  const domain = readListFilter(params.domain);
   if (key && (!domain || domain.not)) throw invalid('key', 'must be used together with one domain');
-  if (readFilter(params.linkId)) return undefined;
+  if (readListFilter(params.linkId)) return undefined;
   if (externalId) return { externalId };
   return key ? { domain: domain?.values[0] as string, key } : undefined;
 }

@@ -81,11 +81,7 @@ export function partnerAnalyticsOperations(parts: PartnerAnalyticsOperationsPart
       query: z.object({ ...partnerWish, ...statistics }),
       response: { status: 200, description: 'One object for count, else a list.', schema: analyticsSchema },
       run: async ({ query, request }, actor) =>
-        (await partnerAnalytics.retrieve(
-          await partnerOf(actor, query),
-          query,
-          request.signal,
-        )) as Statistics,
+        (await partnerAnalytics.retrieve(await partnerOf(actor, query), query, request.signal)) as Statistics,
     }),
     ...embeddedOperations(partnerAnalytics),
   ];

@@ -50,9 +50,9 @@ export function createPartnerAnalytics(parts: PartnerAnalyticsParts) {
       ...window,
       programId: only(programId),
       partnerId: only(partnerId),
-      ...(params.query !== undefined && { metadata: parseMetadataQuery(params.query) }),
     };
-    return { query, zone, interval };
+    const metadata = params.query === undefined ? undefined : parseMetadataQuery(params.query);
+    return { query: { ...query, ...(metadata && { metadata }) }, zone, interval };
   }
 
   async function count(
@@ -86,7 +86,9 @@ export function createPartnerAnalytics(parts: PartnerAnalyticsParts) {
     const sums = await earnings.sumByLink(partner, 'sales', question.query);
     const known = new Set(rows.map(({ id }) => id));
     const all = await linksOfPartners.list(partner, { page: 1, pageSize: LINKS_SHOWN });
-    const quiet = all.filter(({ id }) => !known.has(id)).map((link) => ({ ...describeLink(link), ...NOTHING }));
+    const quiet = all
+      .filter(({ id }) => !known.has(id))
+      .map((link) => ({ ...describeLink(link), ...NOTHING }));
     return [...rows, ...quiet].map((row) => ({ ...row, earnings: sums.get(row.id as string) ?? 0 }));
   }
 

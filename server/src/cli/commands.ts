@@ -1,6 +1,7 @@
 // The commands that work on the stores: a running server runs them on request, and the command line by
 // itself where there is none.
 import { type Command, type Context, command } from './command.ts';
+import { demoCommands } from './demo-commands.ts';
 import { dumpCommands } from './dump-commands.ts';
 import { eventCommands } from './event-commands.ts';
 import { keyCommands } from './key-commands.ts';
@@ -41,6 +42,7 @@ export const COMMANDS: readonly Command[] = [
   ...keyCommands,
   ...webhookCommands,
   ...dumpCommands,
+  ...demoCommands,
   ...eventCommands,
   statusCommand,
 ];

@@ -1,6 +1,6 @@
 // What the doctor checks on the machine itself: Node, folder, disk, certificate, port and limits.
 import { readFileSync } from 'node:fs';
-import { rm, stat, statfs, writeFile } from 'node:fs/promises';
+import { rm, stat, writeFile } from 'node:fs/promises';
 import { get } from 'node:http';
 import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
@@ -8,6 +8,7 @@ import { userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Config } from '../config.ts';
 import { fileCertificate } from '../http/certificate.ts';
+import { freeBytes } from '../kernel/disk.ts';
 import type { Check } from './check.ts';
 import type { ServerStatus } from './commands.ts';
 
@@ -126,12 +127,11 @@ async function existingFolder(path: string): Promise<string> {
 export async function checkDisk(dataDir: string): Promise<Check> {
   const name = 'disk';
   try {
-    const { bavail, bsize } = await statfs(await existingFolder(dataDir));
-    const freeBytes = bavail * bsize;
-    const text = `${(freeBytes / GIB).toFixed(1)} GiB free`;
+    const free = await freeBytes(await existingFolder(dataDir));
+    const text = `${(free / GIB).toFixed(1)} GiB free`;
     const advice = 'Free some space: without it nothing can be stored.';
-    if (freeBytes < NO_SPACE_BYTES) return { name, state: 'fail', text, advice };
-    if (freeBytes < LITTLE_SPACE_BYTES) return { name, state: 'warn', text, advice };
+    if (free < NO_SPACE_BYTES) return { name, state: 'fail', text, advice };
+    if (free < LITTLE_SPACE_BYTES) return { name, state: 'warn', text, advice };
     return { name, state: 'ok', text };
   } catch (error) {
     const advice = 'Set LINKTRAIL_DATA_DIR to a folder that can be reached.';

@@ -94,7 +94,7 @@ interface NewWorkspace {
   owner: string | undefined;
 }
 
-function createWorkspace({ db, services }: Context['app'], input: NewWorkspace) {
+export function createWorkspace({ db, services }: Context['app'], input: NewWorkspace) {
   const { name, slug, plan: chosen, owner: ownerName } = input;
   return db.write(async () => {
     const { workspace, ownerId } = await services.workspaces.create({ name, slug, plan: chosen, ownerName });

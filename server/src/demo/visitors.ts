@@ -95,21 +95,13 @@ export const AGENTS: readonly DemoAgent[] = [
     34,
     '(Linux; Android 15; SM-S921B) AppleWebKit/537.36 (KHTML, like Gecko) SamsungBrowser/28.0 Chrome/130.0.0.0 Mobile Safari/537.36',
   ),
-  agent(
-    'Mobile, Firefox, 140.0, Android, 15',
-    8,
-    '(Android 15; Mobile; rv:140.0) Gecko/140.0 Firefox/140.0',
-  ),
+  agent('Mobile, Firefox, 140.0, Android, 15', 8, '(Android 15; Mobile; rv:140.0) Gecko/140.0 Firefox/140.0'),
   agent(
     'Tablet, Mobile Safari, 17.6, iOS, 17.6',
     22,
     `(iPad; CPU OS 17_6 like Mac OS X) ${WEBKIT} Version/17.6 Mobile/15E148 Safari/604.1`,
   ),
-  agent(
-    'Tablet, Chrome, 138.0.0.0, Android, 14',
-    12,
-    `(Linux; Android 14; SM-X910) ${BLINK} Safari/537.36`,
-  ),
+  agent('Tablet, Chrome, 138.0.0.0, Android, 14', 12, `(Linux; Android 14; SM-X910) ${BLINK} Safari/537.36`),
 ];
 
 /** Their laws forbid to keep addresses, and so does Linktrail. */

@@ -4,6 +4,7 @@
 
 import type { ClickPages, ClickPlace } from '../analytics/click-pages.ts';
 import type { ClickRecord } from '../analytics/click-record.ts';
+import { packClicks } from '../analytics/packed-clicks.ts';
 import type { Database } from '../db/database.ts';
 import { clickTime } from '../events/click-id.ts';
 import { clickLine, presentClick } from './click-line.ts';
@@ -17,8 +18,8 @@ export interface ClickEntityParts {
   readonly openClicks: () => Promise<boolean>;
 }
 
-/** So few that a change stays small, however many clicks there are. */
-const CLICKS_PER_CHANGE = 20;
+/** So few that a change stays small, and so many that they share most of what they hold. */
+const CLICKS_PER_CHANGE = 500;
 /** Ids of our own carry a time so near to the click's. */
 const OWN_ID_SLACK_MS = 3_600_000;
 
@@ -51,27 +52,28 @@ export function clickEntity({ db, clicks, openClicks }: ClickEntityParts): Entit
     eventsOf: (rows) =>
       inGroups(rows.map(recordOf), CLICKS_PER_CHANGE).map((some) => ({
         type: 'clicks.imported',
-        payload: { clicks: some },
+        payload: packClicks(some),
       })),
     async write(items, tell) {
-      const records = items.map(({ row }) => recordOf(row));
-      await indexForeign(db, records);
-      for (const { row } of items) {
-        const { id, workspaceId } = recordOf(row);
-        tell({ workspaceId, id, now: row, before: undefined });
-      }
+      await indexForeign(
+        db,
+        items.map(({ row }) => row),
+      );
+      for (const { row } of items)
+        tell({ workspaceId: row.workspaceId as string, id: row.id as string, now: row, before: undefined });
       return { written: items.length, unchanged: 0 };
     },
   };
 }
 
 /** Those that cannot be found by the time in their id are kept in SQL too. */
-async function indexForeign(db: Database, records: readonly ClickRecord[]): Promise<void> {
-  const foreign = records.filter(
-    ({ id, timeMs }) => Math.abs((clickTime(id) ?? Number.NEGATIVE_INFINITY) - timeMs) > OWN_ID_SLACK_MS,
+async function indexForeign(db: Database, clicks: readonly DraftRow[]): Promise<void> {
+  const foreign = clicks.filter(
+    ({ id, timeMs }) =>
+      Math.abs((clickTime(id as string) ?? Number.NEGATIVE_INFINITY) - (timeMs as number)) > OWN_ID_SLACK_MS,
   );
   if (foreign.length === 0) return;
-  const rows = foreign.map((record) => ({
+  const rows = foreign.map(recordOf).map((record) => ({
     id: record.id,
     workspace_id: record.workspaceId,
     link_id: record.linkId,
@@ -85,10 +87,11 @@ async function indexForeign(db: Database, records: readonly ClickRecord[]): Prom
     .execute();
 }
 
+/** The fields of the record, and the column that names its workspace. */
 export function clickRow(record: ClickRecord): DraftRow & Row {
-  return { id: record.id, workspace_id: record.workspaceId, record: JSON.stringify(record) };
+  return { ...record, qr: Number(record.qr), workspace_id: record.workspaceId };
 }
 
-function recordOf(row: DraftRow | Row): ClickRecord {
-  return JSON.parse(row.record as string) as ClickRecord;
+function recordOf({ workspace_id: _, ...row }: DraftRow | Row): ClickRecord {
+  return { ...row, qr: row.qr === 1 } as unknown as ClickRecord;
 }

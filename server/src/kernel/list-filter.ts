@@ -1,4 +1,5 @@
-// Filters as one text: `a`, `a,b` for any of them, `-a,b` for none of them.
+// Filters as one text: `a`, `a,b` for any of them, `-a,b` for none of them. Only a minus at the very beginning
+// excludes, and there is no way to write a comma inside a value.
 
 export interface ListFilter {
   readonly not: boolean;

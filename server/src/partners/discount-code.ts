@@ -18,7 +18,10 @@ const MAX_NAME_LENGTH = 60;
 /** First name, amount and OFF, such as MIA20OFF. */
 export function codeFor(name: string | null, discount: Pick<Discount, 'type' | 'amount'>): string {
   const [first = ''] = (name ?? '').trim().split(/\s+/);
-  const letters = first.normalize('NFKD').toUpperCase().replaceAll(/[^A-Z0-9]/g, '');
+  const letters = first
+    .normalize('NFKD')
+    .toUpperCase()
+    .replaceAll(/[^A-Z0-9]/g, '');
   const shown = shownAmount(discount);
   const amount = Math.round(discount.type === 'flat' ? shown / 100 : shown);
   return `${letters.slice(0, MAX_NAME_LENGTH) || 'PARTNER'}${amount || ''}OFF`;

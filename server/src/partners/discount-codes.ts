@@ -151,8 +151,7 @@ export function createDiscountCodes(parts: DiscountCodesParts) {
     onUnban: follow,
     onReactivate: follow,
     onMove: follow,
-    onDeactivate: (enrolment) =>
-      store.updateOfPartner(enrolment, { disabledAt: clock.now() }, clock.now()),
+    onDeactivate: (enrolment) => store.updateOfPartner(enrolment, { disabledAt: clock.now() }, clock.now()),
   };
 
   return {

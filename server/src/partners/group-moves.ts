@@ -68,4 +68,3 @@ export function createGroupMoves({ db, programs, groups, enrolments, lists, chan
     },
   };
 }
-

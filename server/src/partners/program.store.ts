@@ -22,6 +22,12 @@ export function createProgramStore(db: Database) {
       return (await find('slug', slug)) !== undefined;
     },
 
+    /** Ids of programs that follow this one, in their order; for jobs over all of them. */
+    async findIds(after: string, limit: number): Promise<string[]> {
+      const query = db.query.selectFrom('program').select('id').where('id', '>', after);
+      return (await query.orderBy('id').limit(limit).execute()).map(({ id }) => id);
+    },
+
     /** The folder of the program's links, unless somebody has deleted it. */
     async findFolder({ defaultFolderId }: Pick<Program, 'defaultFolderId'>): Promise<string | null> {
       if (defaultFolderId === null) return null;

@@ -53,6 +53,8 @@ export function createReferralSide(parts: ReferralSideParts) {
   return {
     discountCodes,
     partnerEarnings,
+    /** For reports of one partner. */
+    linksOfPartners: parts.linksOfPartners,
     embedTokens: createEmbedTokens({
       ...parts,
       store: createEmbedTokenStore(db),

@@ -185,6 +185,20 @@ eachDatabase('payments', (databases) => {
     assert.deepEqual((await receive(late)).recorded, ['sale']);
   });
 
+  test('what a customer pays after a free trial is a sale of the click that brought the trial', async () => {
+    const clickId = await c.importClick(link);
+    const trial = session({
+      amount_total: 0,
+      payment_status: 'no_payment_required',
+      client_reference_id: `dub_id_${clickId}`,
+    });
+    await receive(event('checkout.session.completed', trial));
+    const first = invoice({ customer: trial.customer, amount_paid: 1500 });
+    assert.deepEqual((await receive(event('invoice.paid', first))).recorded, ['sale']);
+    const sale = await saleOf(first.id);
+    assert.deepEqual([sale?.click_id, sale?.amount], [clickId, 1500]);
+  });
+
   describe('refunds', () => {
     async function sell(amount: number, fields: object = {}) {
       const clickId = await c.importClick(link);

@@ -11,7 +11,7 @@ import { type SignatureFault, stripeSignatureFault } from './stripe-signature.ts
 
 export interface PaymentsParts {
   readonly store: PaymentStore;
-  readonly customers: Pick<Customers, 'findByStripeId' | 'update'>;
+  readonly customers: Pick<Customers, 'findByStripeId' | 'findByExternalId' | 'update'>;
   readonly conversions: Pick<Conversions, 'trackLead' | 'trackSale' | 'refund'>;
   readonly clock: Clock;
 }
@@ -77,6 +77,9 @@ export function createPayments({ store, customers, conversions, clock }: Payment
       eventQuantity: 1,
     } as const;
     await conversions.trackLead(workspaceId, { ...who, ...lead, metadata: null });
+    // What is paid when the trial is over names no click any more.
+    const customer = await customers.findByExternalId(workspaceId, who.customerExternalId);
+    if (customer) await rememberStripeId(workspaceId, payer, customer.id);
     return { recorded: 'lead' };
   }
 

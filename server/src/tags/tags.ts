@@ -1,6 +1,7 @@
 // The tags of a workspace and their rules. Every change writes its outbox event in the same transaction.
 import { createCleanup } from '../db/cleanup.ts';
 import { type Database, isUniqueViolation } from '../db/database.ts';
+import { groupWrites } from '../db/group-writes.ts';
 import { appendOutbox } from '../db/outbox.ts';
 import type { PageRequest } from '../db/page.ts';
 import type { Actor } from '../http/operation.ts';
@@ -30,6 +31,7 @@ export interface TagsParts {
 export function createTags({ db, store, workspaces, links, clock, ids }: TagsParts) {
   const step = (_workspaceId: string, tagId: string, limit: number) => links.loseTag(tagId, limit);
   const cleanup = createCleanup({ db, kind: 'tag', step });
+  const write = groupWrites(db);
 
   async function getOwn(workspaceId: string, id: string): Promise<Tag> {
     return owned(await store.find(id), workspaceId, 'tag');
@@ -63,7 +65,7 @@ export function createTags({ db, store, workspaces, links, clock, ids }: TagsPar
 
     create(actor: Actor, request: { name: string; color?: TagColor | undefined }): Promise<Tag> {
       const { workspaceId } = actor;
-      return db.write(async () => {
+      return write(async () => {
         await workspaces.reserve('tags', actor, () => store.count(workspaceId));
         const color = request.color ?? pick(DEFAULT_TAG_COLORS);
         const tag = { id: ids('tag_'), workspaceId, name: request.name, color, createdAt: clock.now() };

@@ -52,8 +52,9 @@ export type Deliver = (webhookId: string) => Promise<boolean>;
 
 /** Requests to one receiver at once, while it answers well. */
 const GROUP = 16;
-/** Then others have their turn. */
+/** After so many, or so long, others have their turn: receivers that answer slowly must not hold all places. */
 const GROUPS_PER_TURN = 20;
+const TURN_MS = 15_000;
 const LEASE_MS = 60_000;
 const TIMEOUT_MS = 10_000;
 const MAX_ANSWER_BYTES = 8_192;
@@ -132,6 +133,7 @@ export function createDeliver(parts: DeliverParts): Deliver {
     let webhook = await store.claim(webhookId, lease, clock.now(), LEASE_MS);
     if (!webhook) return false;
     let notBefore = 0;
+    const turnEndsMs = clock.now() + TURN_MS;
     try {
       for (let groups = 0; groups < GROUPS_PER_TURN; groups += 1) {
         const size: number = webhook.consecutiveFailures > 0 ? 1 : GROUP;
@@ -143,7 +145,8 @@ export function createDeliver(parts: DeliverParts): Deliver {
         if (!recorded) return true;
         webhook = recorded.now;
         notBefore = recorded.notBefore;
-        if (webhook.disabledAt !== null || notBefore > clock.now()) break;
+        const nowMs = clock.now();
+        if (webhook.disabledAt !== null || notBefore > nowMs || nowMs >= turnEndsMs) break;
       }
     } finally {
       // Those who waited meanwhile come first.

@@ -163,6 +163,24 @@ onPostgres('several nodes', (databases) => {
   });
 });
 
+test('a receiver that answers slowly gives up its place after a while, and goes on later', async () => {
+  const t = await openTestApp({ env: RECEIVERS_ALLOWED });
+  opened.push(t);
+  const receiver = await openReceiver();
+  receiver.behave((response) => {
+    t.clock.advance(1_000);
+    response.end();
+  });
+  const hooks = webhookCalls(t, await t.workspace());
+  const hook = await hooks.create({ url: receiver.url });
+  for (let i = 0; i < 20; i += 1) await hooks.post(`/webhooks/${hook.id}/test`, { trigger: 'link.created' });
+  const deliver = deliverBy(t.app, createGuardedFetch({ allowPrivate: ['127.0.0.1'] }));
+  assert.equal(await deliver(hook.id), true);
+  assert.equal(receiver.received.length, 16, 'one group took the whole turn');
+  assert.equal(await deliver(hook.id), true);
+  assert.equal(receiver.received.length, 20);
+});
+
 test('whoever waits for a message to arrive is told when it has, or never will', async () => {
   const t = await openTestApp({ env: RECEIVERS_ALLOWED });
   opened.push(t);

@@ -104,17 +104,22 @@ export function createWorkspaceStore(db: Database) {
     },
 
     /** Adds to the counts of a month; the first use in a new month starts them again. */
-    async addUsage(id: string, month: number, added: { links: number }): Promise<void> {
+    async addUsage(
+      id: string,
+      month: number,
+      { links = 0, payouts = 0 }: { links?: number; payouts?: number },
+    ): Promise<void> {
       await db.query
         .updateTable('workspace')
         .set((eb) => {
-          const sameMonth = (column: 'links_usage' | 'events_usage') =>
+          const sameMonth = (column: 'links_usage' | 'events_usage' | 'payouts_usage') =>
             eb.case().when('usage_month', '=', month).then(eb.ref(column)).else(0).end();
           return {
-            links_usage: eb(sameMonth('links_usage'), '+', added.links),
+            links_usage: eb(sameMonth('links_usage'), '+', links),
             events_usage: sameMonth('events_usage'),
+            payouts_usage: eb(sameMonth('payouts_usage'), '+', payouts),
             usage_month: month,
-            total_links: eb('total_links', '+', added.links),
+            total_links: eb('total_links', '+', links),
           };
         })
         .where('id', '=', id)

@@ -159,6 +159,10 @@ export function createWorkspaces({ db, store, users, clock, ids }: WorkspacesPar
     countLinks: (id: string, count: number): Promise<void> =>
       store.addUsage(id, usageMonth(clock.now()), { links: count }),
 
+    /** Counts the cents of payouts towards the month; in the transaction that confirms them. */
+    countPayouts: (id: string, cents: number): Promise<void> =>
+      store.addUsage(id, usageMonth(clock.now()), { payouts: cents }),
+
     /** Counts recorded events towards the month; in their transaction. */
     countEvents: (id: string, events: number): Promise<void> =>
       store.addClicks(usageMonth(clock.now()), [{ workspaceId: id, clicks: 0, usage: events }]),
@@ -177,7 +181,7 @@ export type Workspaces = ReturnType<typeof createWorkspaces>;
 /** Counts of an earlier month are over. */
 function thisMonth(workspace: Workspace, month: number): Workspace {
   if (workspace.usage.month === month) return workspace;
-  return { ...workspace, usage: { ...workspace.usage, month, events: 0, links: 0 } };
+  return { ...workspace, usage: { month, events: 0, links: 0, payouts: 0 } };
 }
 
 function checkedSlug(text: string): string {
