@@ -156,8 +156,9 @@ function customerConditions({ query, kind, values, dialect }: ConditionParts): s
   if (query.customerId === undefined) return [];
   const customer = `customer_id = ${values.bind(query.customerId)}`;
   if (kind !== 'clicks') return [customer];
-  const workspace = `workspace_id = ${values.bind(query.workspaceId)}`;
-  return [`id in (select click_id from ${dialect.table('lead')} where ${workspace} and ${customer})`];
+  const leads = `${dialect.table('lead')} where workspace_id = ${values.bind(query.workspaceId)} and ${customer}`;
+  // The times say nothing that the ids do not, but by them engines skip most of the table.
+  return [`time_ms in (select click_time_ms from ${leads})`, `id in (select click_id from ${leads})`];
 }
 
 function saleConditions({ query, kind, values, dialect }: ConditionParts): string[] {

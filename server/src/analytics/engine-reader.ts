@@ -5,7 +5,7 @@ import type { Statement } from './conditions.ts';
 import type { Dialect } from './dialect.ts';
 import { toRecord } from './event-columns.ts';
 import { findPlace } from './list-place.ts';
-import { countSlotsStatement, listStatement } from './list-sql.ts';
+import { countSlotsStatement, firstStatement, listStatement } from './list-sql.ts';
 import { type AggregateQuery, type AggregateRow, type EventReader, GROUPINGS } from './query.ts';
 import { slotOf, sumSlots } from './slots.ts';
 
@@ -16,9 +16,15 @@ export type RunStatement = (statement: Statement, signal?: AbortSignal) => Promi
 export function createEngineReader(run: RunStatement, dialect: Dialect): EventReader {
   return {
     async list(query, signal) {
-      const place = await findPlace(query, async (stretch, slotMs) => {
-        const rows = await run(countSlotsStatement({ ...query, ...stretch }, slotMs, dialect), signal);
-        return rows.map(({ slot, events }) => ({ slot: Number(slot), events: Number(events) }));
+      const place = await findPlace(query, {
+        async countSlots(stretch, slotMs) {
+          const rows = await run(countSlotsStatement({ ...query, ...stretch }, slotMs, dialect), signal);
+          return rows.map(({ slot, events }) => ({ slot: Number(slot), events: Number(events) }));
+        },
+        async findFirst(stretch) {
+          const [row] = await run(firstStatement({ ...query, ...stretch }, dialect), signal);
+          return row && Number(row.time_ms);
+        },
       });
       if (!place) return [];
       const rows = await run(listStatement({ ...query, ...place }, dialect), signal);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
 import { createRandom } from '../testing/event-data.ts';
-import { findPlace } from './list-place.ts';
+import { findPlace, type Stretch } from './list-place.ts';
 import type { ListQuery } from './query.ts';
 
 const WINDOW = { fromMs: 1_000_000, toMs: 2_000_000 };
@@ -17,17 +17,23 @@ async function place(times: readonly number[], query: Partial<ListQuery>) {
     ...WINDOW,
     ...query,
   };
+  const within = ({ fromMs, toMs }: Stretch) => times.filter((timeMs) => timeMs >= fromMs && timeMs <= toMs);
   let counted = 0;
-  const found = await findPlace(full, async ({ fromMs, toMs }, slotMs) => {
-    const slots = new Map<number, number>();
-    for (const time of times.filter((timeMs) => timeMs >= fromMs && timeMs <= toMs)) {
-      counted += 1;
-      const slot = Math.floor(time / slotMs);
-      slots.set(slot, (slots.get(slot) ?? 0) + 1);
-    }
-    return [...slots].map(([slot, events]) => ({ slot, events }));
+  let counts = 0;
+  const found = await findPlace(full, {
+    async countSlots(stretch, slotMs) {
+      counts += 1;
+      const slots = new Map<number, number>();
+      for (const time of within(stretch)) {
+        counted += 1;
+        const slot = Math.floor(time / slotMs);
+        slots.set(slot, (slots.get(slot) ?? 0) + 1);
+      }
+      return [...slots].map(([slot, events]) => ({ slot, events }));
+    },
+    findFirst: async (stretch) => within(stretch).sort((a, b) => a - b)[0],
   });
-  return { found, counted, full };
+  return { found, counted, counts, full };
 }
 
 test('reading the place gives the page, for whatever times, pages and windows', async () => {
@@ -54,19 +60,32 @@ test('reading the place gives the page, for whatever times, pages and windows', 
   }
 });
 
-test('a page at the beginning of a long window looks at a small part of it', async () => {
-  const times = Array.from({ length: 100_000 }, (_, n) => WINDOW.fromMs + n * 10);
-  for (const order of ['asc', 'desc'] as const) {
-    const { found, counted } = await place(times, { order, limit: 100 });
-    assert.ok(counted <= 1_000, `${counted}`);
-    assert.ok(found && found.toMs - found.fromMs < 2_000);
-  }
-});
+describe('of a year with an event every five minutes', () => {
+  const YEAR = { fromMs: Date.UTC(2026, 0), toMs: Date.UTC(2027, 0) - 1 };
+  const STEP_MS = 300_000;
+  const times = Array.from({ length: 105_120 }, (_, n) => YEAR.fromMs + n * STEP_MS);
 
-test('a page far down is a short stretch', async () => {
-  const times = Array.from({ length: 100_000 }, (_, n) => WINDOW.fromMs + n * 10);
-  const { found } = await place(times, { limit: 100, offset: 70_000 });
-  assert.ok(found && found.toMs - found.fromMs < 10_000);
+  test('the first page of any window is found by counting little of it', async () => {
+    for (const window of [YEAR, { fromMs: 0, toMs: YEAR.toMs }])
+      for (const order of ['asc', 'desc'] as const) {
+        const { found, counted, counts } = await place(times, { ...window, order, limit: 100 });
+        assert.ok(counted <= 1_000 && counts <= 3, `${counted} in ${counts}`);
+        assert.ok(found && found.toMs - found.fromMs < 200 * STEP_MS);
+      }
+  });
+
+  test('a page far down is a short stretch, and little beyond it is counted', async () => {
+    const { found, counted } = await place(times, { ...YEAR, limit: 100, offset: 20_000 });
+    assert.ok(counted <= 40_000, `${counted}`);
+    assert.ok(found && found.toMs - found.fromMs < 1_000 * STEP_MS);
+  });
+
+  test('a page that is not full ends with the last event', async () => {
+    const few = [YEAR.fromMs + 30_000 * STEP_MS, YEAR.toMs - 40 * STEP_MS];
+    const { found, counts } = await place(few, { ...YEAR, limit: 100 });
+    assert.ok(found && found.fromMs > YEAR.fromMs && found.toMs < YEAR.toMs, JSON.stringify(found));
+    assert.ok(counts <= 6, `${counts}`);
+  });
 });
 
 test('where all happened in a short time, that time is looked at more closely', async () => {

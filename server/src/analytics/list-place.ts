@@ -14,29 +14,50 @@ export interface Stretch {
   readonly toMs: number;
 }
 
-/** Only slots with events, in any order. */
-export type CountSlots = (stretch: Stretch, slotMs: number) => Promise<readonly SlotCount[]>;
+export interface Looking {
+  /** Only slots with events, in any order. */
+  readonly countSlots: (stretch: Stretch, slotMs: number) => Promise<readonly SlotCount[]>;
+  /** When the earliest event of the stretch was; undefined where there is none. */
+  readonly findFirst: (stretch: Stretch) => Promise<number | undefined>;
+}
 
 export interface ListPlace extends Stretch {
   /** Events within the stretch that come before the page. */
   readonly offset: number;
 }
 
-/** How much of the window is looked at, step by step, until the page is found. */
-const STEPS = [1 / 256, 1 / 16, 1];
+interface Counted extends ListPlace {
+  readonly events: number;
+}
+
 const SLOTS_PER_STEP = 256;
+/** So much of the window is looked at first; then as much as the page seems to need, within these bounds. */
+const FIRST_STEP_MS = 3_600_000;
+const GROWTH = { least: 4, most: 64, spare: 1.25 };
 /** A stretch with more events than so many pages is looked at again more closely, a few times at most. */
 const MAX_PAGES_READ = 8;
 const MAX_LOOKS = 4;
 
 /** Undefined when the page is empty. */
-export async function findPlace(query: ListQuery, countSlots: CountSlots): Promise<ListPlace | undefined> {
+export async function findPlace(query: ListQuery, looking: Looking): Promise<ListPlace | undefined> {
   const { after, order, limit } = query;
-  const window = remaining(query);
-  let place = await look(window, { order, limit, offset: after ? 0 : query.offset }, countSlots);
-  for (let looks = 1; looks < MAX_LOOKS && place && place.events > MAX_PAGES_READ * limit; looks++)
-    place = await look(place, { order, limit, offset: place.offset }, countSlots);
+  const window = await beginning(query, looking);
+  if (!window) return undefined;
+  const page = { order, limit, offset: after ? 0 : query.offset };
+  let place = await look(window, page, FIRST_STEP_MS, looking);
+  for (let looks = 1; looks < MAX_LOOKS && place && place.events > MAX_PAGES_READ * limit; looks++) {
+    const { fromMs, toMs, offset } = place;
+    place = await look(place, { order, limit, offset }, toMs - fromMs + 1, looking);
+  }
   return place;
+}
+
+/** Windows mostly end where events do, and may begin long before the first: all time does. */
+async function beginning(query: ListQuery, { findFirst }: Looking): Promise<Stretch | undefined> {
+  const window = remaining(query);
+  if (query.order === 'desc' || query.after) return window;
+  const fromMs = await findFirst(window);
+  return fromMs === undefined ? undefined : { ...window, fromMs };
 }
 
 type Page = Pick<ListQuery, 'order' | 'limit' | 'offset'>;
@@ -44,31 +65,46 @@ type Page = Pick<ListQuery, 'order' | 'limit' | 'offset'>;
 async function look(
   window: Stretch,
   { order, limit, offset }: Page,
-  countSlots: CountSlots,
-): Promise<(ListPlace & { events: number }) | undefined> {
+  firstStepMs: number,
+  { countSlots }: Looking,
+): Promise<Counted | undefined> {
   const ascending = order === 'asc';
+  const wanted = offset + limit;
+  const lengthMs = window.toMs - window.fromMs + 1;
   let passed = 0;
-  let first: { slot: Stretch; passed: number } | undefined;
-  /** From where the page begins to the end of that stretch, in the direction of the list. */
-  const placeUpTo = (last: Stretch, start: { slot: Stretch; passed: number }) => ({
-    fromMs: (ascending ? start.slot : last).fromMs,
-    toMs: (ascending ? last : start.slot).toMs,
-    offset: offset - start.passed,
-    events: passed - start.passed,
-  });
-  for (const step of steps(window, ascending)) {
+  let place: Counted | undefined;
+  for (let lookedMs = 0, upToMs = firstStepMs; lookedMs < lengthMs; ) {
+    const step = partOf(window, lookedMs, Math.min(upToMs, lengthMs), ascending);
     const slotMs = Math.max(1, Math.ceil((step.toMs - step.fromMs + 1) / SLOTS_PER_STEP));
     for (const { slot, events } of inOrder(await countSlots(step, slotMs), ascending)) {
       const stretch = {
         fromMs: Math.max(step.fromMs, slot * slotMs),
         toMs: Math.min(step.toMs, (slot + 1) * slotMs - 1),
       };
-      if (passed + events > offset) first ??= { slot: stretch, passed };
+      if (place) place = extended(place, stretch, events);
+      else if (passed + events > offset) place = { ...stretch, offset: offset - passed, events };
       passed += events;
-      if (first && passed >= offset + limit) return placeUpTo(stretch, first);
+      if (place && passed >= wanted) return place;
     }
+    lookedMs = upToMs;
+    upToMs = Math.ceil(lookedMs * growth(passed, wanted));
   }
-  return first && placeUpTo(window, first);
+  return place;
+}
+
+function extended({ fromMs, toMs, offset, events }: Counted, by: Stretch, more: number): Counted {
+  return {
+    fromMs: Math.min(fromMs, by.fromMs),
+    toMs: Math.max(toMs, by.toMs),
+    offset,
+    events: events + more,
+  };
+}
+
+/** How many times longer the part that holds the page seems to be than the part in which so many were found. */
+function growth(found: number, wanted: number): number {
+  const estimate = (GROWTH.spare * wanted) / Math.max(found, 1);
+  return Math.min(GROWTH.most, Math.max(GROWTH.least, estimate));
 }
 
 /** What is left of the window after the event that the page follows. */
@@ -79,17 +115,11 @@ function remaining({ fromMs, toMs, after, order }: ListQuery): Stretch {
     : { fromMs, toMs: Math.min(toMs, after.timeMs) };
 }
 
-/** Parts of the window that follow each other, each much longer than the one before. */
-function steps({ fromMs, toMs }: Stretch, ascending: boolean): Stretch[] {
-  const length = toMs - fromMs + 1;
-  if (length <= 0) return [];
-  const ends = STEPS.map((share) => Math.ceil(length * share));
-  return ends.map((end, i) => {
-    const begin = ends[i - 1] ?? 0;
-    return ascending
-      ? { fromMs: fromMs + begin, toMs: fromMs + end - 1 }
-      : { fromMs: toMs - end + 1, toMs: toMs - begin };
-  });
+/** Counted from the end at which the list begins. */
+function partOf({ fromMs, toMs }: Stretch, beginMs: number, endMs: number, ascending: boolean): Stretch {
+  return ascending
+    ? { fromMs: fromMs + beginMs, toMs: fromMs + endMs - 1 }
+    : { fromMs: toMs - endMs + 1, toMs: toMs - beginMs };
 }
 
 function inOrder(counts: readonly SlotCount[], ascending: boolean): SlotCount[] {

@@ -1,5 +1,5 @@
-// The SQL of a list, for any engine: one statement counts what matches per stretch of time, one reads the rows of a
-// stretch.
+// The SQL of a list, for any engine: one statement finds the first event, one counts what matches per stretch of
+// time, one reads the rows of a stretch.
 import { createValues, eventConditions, type Statement, type Values, whole } from './conditions.ts';
 import type { Dialect } from './dialect.ts';
 import { EVENT_COLUMNS, EVENT_TABLES } from './event-columns.ts';
@@ -10,6 +10,12 @@ export function countSlotsStatement(query: ListQuery, slotMs: number, dialect: D
   const { from, values } = matching(query, dialect);
   const slot = dialect.divide('time_ms', slotMs);
   return { sql: `select ${slot} as slot, count(*) as events ${from} group by slot`, texts: values.texts };
+}
+
+/** At most one row, of `time_ms`. Rows lie in order of time: engines stop where they find one. */
+export function firstStatement(query: ListQuery, dialect: Dialect): Statement {
+  const { from, values } = matching(query, dialect);
+  return { sql: `select time_ms ${from} order by time_ms limit 1`, texts: values.texts };
 }
 
 export function listStatement(query: ListQuery, dialect: Dialect): Statement {

@@ -138,6 +138,21 @@ export function createConversionStore(db: Database) {
       return row && (JSON.parse(row.click) as ClickRecord);
     },
 
+    /** For clicks that were entered by hand. */
+    async indexClick(click: ClickRecord): Promise<void> {
+      const { id, workspaceId, linkId, timeMs } = click;
+      await db.query
+        .insertInto('click_index')
+        .values({
+          id,
+          workspace_id: workspaceId,
+          link_id: linkId,
+          time_ms: timeMs,
+          click: JSON.stringify(click),
+        })
+        .execute();
+    },
+
     async hasSale(linkId: string, customerId: string): Promise<boolean> {
       const row = await db.query
         .selectFrom('sale')

@@ -3,6 +3,7 @@ import type { Link } from '../links/link.ts';
 import { type ClickCreditParts, createClickCredit } from './click-credit.ts';
 import type { ConversionStore } from './conversion.store.ts';
 import type { Currencies } from './currencies.ts';
+import { createEnteredConversions, type RecordClick } from './entered.ts';
 import { createLeads } from './leads.ts';
 import { createRecording, type RecordingParts } from './recording.ts';
 import { createRefunds } from './refunds.ts';
@@ -11,6 +12,8 @@ import { createSales } from './sales.ts';
 export interface ConversionsParts extends Omit<RecordingParts, 'credit'>, ClickCreditParts {
   readonly store: ConversionStore;
   readonly currencies: Currencies;
+  /** Puts a click among those of visitors. */
+  readonly recordClick: RecordClick;
 }
 
 export function createConversions(parts: ConversionsParts) {
@@ -22,6 +25,7 @@ export function createConversions(parts: ConversionsParts) {
     trackLead: leads.track,
     trackSale: sales.track,
     refund: createRefunds(recording),
+    enter: createEnteredConversions(recording, leads, sales, parts.recordClick),
   };
 }
 

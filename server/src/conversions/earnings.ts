@@ -16,6 +16,8 @@ export interface ConversionFacts {
   readonly eventName: string;
   readonly metadata: Readonly<Record<string, unknown>> | null;
   readonly atMs: number;
+  /** How it came here; tracked if absent. */
+  readonly source?: string | undefined;
 }
 
 export interface LeadFacts extends ConversionFacts {

@@ -20,6 +20,9 @@ export interface FoundLead {
   readonly quantity: number;
   readonly metadata: Metadata | null;
   readonly isDirectSale: boolean;
+  /** Of what was entered by hand: when it happened, and where it came from. */
+  readonly atMs?: number;
+  readonly source?: string;
 }
 
 export function createLeads(recording: Recording) {
@@ -42,11 +45,12 @@ export function createLeads(recording: Recording) {
 
   /** Returns the id of the first event. */
   async function insert(found: FoundLead): Promise<string> {
-    const { workspaceId, click, customer, eventName, quantity, metadata, isDirectSale } = found;
+    const { workspaceId, click, customer, eventName, quantity, metadata, isDirectSale, source } = found;
     const ids = Array.from({ length: quantity }, eventIds);
     const eventId = ids[0] as string;
     const link = await recording.countOnLink(found.link, { leads: quantity });
-    const facts = { workspaceId, link, customer, click, eventId, eventName, metadata, atMs: clock.now() };
+    const atMs = found.atMs ?? clock.now();
+    const facts = { workspaceId, link, customer, click, eventId, eventName, metadata, atMs, source };
     const lead: LeadRecord = eventRecord(facts);
     const leads = ids.map((id) => ({ ...lead, id }));
     await store.insertLeads(leads, destinationOf(click.url, link.testVariants));
@@ -76,6 +80,11 @@ export function createLeads(recording: Recording) {
       const introduced = await recording.introduce(request, customer);
       const work = () => record(workspaceId, introduced, click, customer !== undefined);
       return write(async () => (isOnce ? once.run(slot, work) : (await work()).answer));
+    },
+
+    /** A lead that was entered by hand; there may be any number of a name. */
+    async enter(found: FoundLead): Promise<void> {
+      await insert(found);
     },
 
     /** The lead of a customer that a sale made; not where the customer has a lead of that name. */

@@ -3,6 +3,7 @@
 import type { ClickRecord } from '../analytics/click-record.ts';
 import type { SaleRecord, SalesCreated } from '../analytics/conversion-record.ts';
 import type { Customer } from '../customers/customer.ts';
+import { AppError } from '../kernel/errors.ts';
 import type { Link } from '../links/link.ts';
 import {
   DIRECT_SALE_LEAD,
@@ -25,6 +26,23 @@ interface Creditable {
   readonly cents: number;
   readonly click: ClickRecord;
   readonly isDirect: boolean;
+  /** Of what was entered by hand: when it happened, and where it came from. */
+  readonly atMs?: number;
+  readonly source?: string;
+}
+
+/** A sale that was entered by hand, once everything is found. */
+export interface EnteredSale
+  extends Pick<
+    SaleRequest,
+    'amount' | 'currency' | 'eventName' | 'paymentProcessor' | 'invoiceId' | 'metadata'
+  > {
+  readonly workspaceId: string;
+  readonly link: Link;
+  readonly customer: Customer;
+  readonly click: ClickRecord;
+  readonly atMs: number;
+  readonly source: string;
 }
 
 export function createSales(recording: Recording, leads: Leads, currencies: Currencies) {
@@ -50,11 +68,11 @@ export function createSales(recording: Recording, leads: Leads, currencies: Curr
   }
 
   async function insert(sale: Creditable, creditedLink: Link, customer: Customer, answer: SaleAnswer) {
-    const { workspaceId, request, cents, click } = sale;
+    const { workspaceId, request, cents, click, source } = sale;
     const { eventName, paymentProcessor, invoiceId, metadata } = request;
-    const [eventId, atMs] = [eventIds(), clock.now()];
+    const [eventId, atMs] = [eventIds(), sale.atMs ?? clock.now()];
     const { link, isFirst } = await count(creditedLink, customer, cents);
-    const facts = { workspaceId, link, customer, click, eventId, eventName, metadata, atMs };
+    const facts = { workspaceId, link, customer, click, eventId, eventName, metadata, atMs, source };
     const stored: SaleRecord = {
       ...eventRecord(facts),
       amount: cents,
@@ -93,6 +111,23 @@ export function createSales(recording: Recording, leads: Leads, currencies: Curr
   }
 
   return {
+    /** Refuses an invoice that is known. */
+    async enter(entered: EnteredSale): Promise<void> {
+      const { workspaceId, link, customer, click, atMs, source, ...what } = entered;
+      const request: SaleRequest = { ...what, ...NOBODY_NEW, customerExternalId: customer.externalId };
+      const cents = currencies.toCents(what.amount, what.currency);
+      const sale = { workspaceId, request, cents, click, isDirect: false, atMs, source };
+      const answer = saleAnswer(request, customer, cents);
+      let isNew = false;
+      const work = async () => {
+        isNew = true;
+        return { customer, eventId: await insert(sale, link, customer, answer), answer };
+      };
+      if (what.invoiceId === null) await work();
+      else await once.run(invoiceSlot(workspaceId, what.invoiceId), work);
+      if (!isNew) throw new AppError('conflict', 'custom: invoiceId: there is a sale with this invoice already');
+    },
+
     async track(workspaceId: string, request: SaleRequest): Promise<SaleAnswer> {
       const { invoiceId, customerExternalId, clickId, leadEventName, amount } = request;
       const slot = invoiceId === null ? undefined : invoiceSlot(workspaceId, invoiceId);
@@ -117,3 +152,14 @@ export function createSales(recording: Recording, leads: Leads, currencies: Curr
     },
   };
 }
+
+export type Sales = ReturnType<typeof createSales>;
+
+/** The customer is there already. */
+const NOBODY_NEW = {
+  clickId: '',
+  leadEventName: null,
+  customerName: null,
+  customerEmail: null,
+  customerAvatar: null,
+} as const;

@@ -23,6 +23,7 @@ export function createLinksOfPartners(parts: LinksOfPartnersParts) {
     list: partnerLinks.list,
     count: partnerLinks.count,
     findByUrls: partnerLinks.findByUrls,
+    findBest: partnerLinks.findBest,
 
     // Each of these changes at most `limit` links and returns how many, inside the caller's transaction.
 

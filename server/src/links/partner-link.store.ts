@@ -81,6 +81,13 @@ export function createPartnerLinkStore(db: Database, { withTags }: Pick<LinkStor
       return withTags(await query.execute());
     },
 
+    /** The link of the partner that has sold the most, or the one with this id. */
+    async findBest(partner: PartnerRef, linkId?: string): Promise<Link | undefined> {
+      let query = ofPartner(partner).orderBy('sale_amount', 'desc').orderBy('created_at').orderBy('id');
+      if (linkId !== undefined) query = query.where('id', '=', linkId);
+      return (await withTags(await query.limit(1).execute()))[0];
+    },
+
     async findSome(partner: PartnerRef, limit: number): Promise<Link[]> {
       return withTags(await ofPartner(partner).orderBy('id').limit(limit).execute());
     },

@@ -63,6 +63,13 @@ export function createCommissionStore(db: Database) {
       return row && toCommission(row);
     },
 
+    /** Who has earned these, each once. */
+    async findPartnersOf(ids: readonly string[]): Promise<string[]> {
+      if (ids.length === 0) return [];
+      const query = db.query.selectFrom('commission').select('partner_id').distinct();
+      return (await query.where('id', 'in', ids).execute()).map((row) => row.partner_id);
+    },
+
     async hasInvoice(programId: string, invoiceId: string): Promise<boolean> {
       const query = db.query.selectFrom('commission').select('id').where('program_id', '=', programId);
       return (await query.where('invoice_id', '=', invoiceId).executeTakeFirst()) !== undefined;

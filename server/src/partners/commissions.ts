@@ -13,6 +13,7 @@ import type { CommissionFilter, CommissionListStore, CommissionSort } from './co
 import { SET_EVENTS, type SettableStatus } from './commission-states.ts';
 import { groupOf, type ShownCommission } from './commission-wire.ts';
 import type { EnrolmentStore } from './enrolment.store.ts';
+import { sumsOf } from './enrolment-wire.ts';
 import type { Enrolments } from './enrolments.ts';
 import type { PartnerStore } from './partner.store.ts';
 import type { Enrolment, Partner } from './partner.ts';
@@ -105,14 +106,16 @@ export function createCommissions(parts: CommissionsParts) {
     const cents = given < 0 ? -parts.toCents(-given, currency) : parts.toCents(given, currency);
     const amount = Math.max(0, modifySaleAmount === undefined ? cents : commission.amount + cents);
     if (explicit.earnings !== undefined) return { amount, ...explicit };
-    return { amount, earnings: await recompute(enrolment, amount, commission.quantity) };
+    return { amount, earnings: await recompute(enrolment, { ...commission, amount }) };
   }
 
   /** By what the partner earns for sales now. */
-  async function recompute(enrolment: Enrolment | undefined, amount: number, quantity: number): Promise<number> {
+  async function recompute(enrolment: Enrolment | undefined, commission: Commission): Promise<number> {
     const reward = enrolment?.saleRewardId ? await rewards.find(enrolment.saleRewardId) : undefined;
     if (!reward) throw new AppError('not_found', 'The partner has no reward for sales to reckon with.');
-    const share = shareOf(reward, { sale: { amount } });
+    const { amount, quantity, metadata } = commission;
+    const sale = { amount, metadata, productId: metadata?.productId };
+    const share = shareOf(reward, { sale, partner: sumsOf(enrolment as Enrolment) });
     return share ? earningsOf(share, { amount, quantity }) : 0;
   }
 
@@ -170,6 +173,7 @@ export function createCommissions(parts: CommissionsParts) {
     setStatus(actor: Actor, ids: readonly string[], status: SettableStatus): Promise<Commission[]> {
       return db.write(async () => {
         const program = await programOf(actor);
+        await enrolmentStore.findByPartners(program.id, await store.findPartnersOf(ids));
         const named = (await store.findByIds(ids)).filter(({ programId }) => programId === program.id);
         const missing = ids.find((id) => !named.some((each) => each.id === id));
         if (missing !== undefined) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Reward, RewardCondition, RewardModifier } from './reward.ts';
+import { CONDITION_OPERATORS, type Reward, type RewardCondition, type RewardModifier } from './reward.ts';
 import {
   clampToLimit,
   earningsOf,
@@ -111,20 +111,6 @@ describe('conditions', () => {
     ],
     ['what nobody knows', { entity: 'customer', attribute: 'source', value: 'trial' }, []],
   ];
-  const operators = [
-    'equals_to',
-    'not_equals',
-    'starts_with',
-    'ends_with',
-    'contains',
-    'not_contains',
-    'in',
-    'not_in',
-    'greater_than',
-    'greater_than_or_equal',
-    'less_than',
-    'less_than_or_equal',
-  ] as const;
   for (const [name, condition, expected] of cases) {
     test(`${name}: ${expected.join(', ') || 'nothing holds'}`, () => {
       const listed = Array.isArray(condition.value)
@@ -132,7 +118,7 @@ describe('conditions', () => {
         : expected.includes('equals_to')
           ? ['in']
           : ['not_in'];
-      const found = operators.filter(
+      const found = CONDITION_OPERATORS.filter(
         (operator) =>
           shareOf({ ...REWARD, modifiers: [modifier([{ ...condition, operator }])] }, FACTS)
             ?.amountBasisPoints === 3_000,

@@ -143,6 +143,7 @@ export function createWorkspaceStore(db: Database) {
               when workspace.usage_month < ${month} then added.column3
               else workspace.events_usage end,
             links_usage = case when workspace.usage_month < ${month} then 0 else workspace.links_usage end,
+            payouts_usage = case when workspace.usage_month < ${month} then 0 else workspace.payouts_usage end,
             usage_month = case when workspace.usage_month < ${month} then ${month} else workspace.usage_month end,
             total_clicks = workspace.total_clicks + added.column2
           from (values ${sql.join(values)}) as added
