@@ -6,7 +6,7 @@ import { aggregateStatement } from '../../server/src/analytics/aggregate-sql.ts'
 import type { Statement } from '../../server/src/analytics/conditions.ts';
 import { DUCKDB } from '../../server/src/analytics/dialect.ts';
 import { openEngine } from '../../server/src/analytics/duckdb-engine.ts';
-import { listStatement } from '../../server/src/analytics/list-sql.ts';
+import { createEngineReader } from '../../server/src/analytics/engine-reader.ts';
 import {
   type AggregateQuery,
   GROUPINGS,
@@ -174,10 +174,12 @@ async function measureEngine({ dataDir, workspaceId, nowMs }: Store): Promise<Ma
   const engine = await openEngine({ path: join(dataDir, 'events.duckdb'), threads, memoryMb: 1_024 });
   try {
     const connection = await engine.connect();
-    const run = ({ sql, texts }: Statement) => connection.rows(sql, texts);
+    const run = ({ sql, texts, columns }: Statement) =>
+      columns ? connection.textRows(sql, texts, columns) : connection.rows(sql, texts);
+    const reader = createEngineReader(run, DUCKDB);
     const query = { workspaceId, fromMs: 0, toMs: nowMs + DAY_MS };
     const list: ListQuery = { ...query, kind: 'clicks', order: 'desc', limit: 100, offset: 0 };
-    const found = new Map([['events', await medianMs(() => run(listStatement(list, DUCKDB)))]]);
+    const found = new Map([['events', await medianMs(() => reader.list(list))]]);
     for (const groupBy of GROUPS) {
       const aggregate: AggregateQuery = { ...query, event: 'composite', groupBy };
       found.set(groupBy, await medianMs(() => run(aggregateStatement(aggregate, DUCKDB, DAY_MS))));

@@ -33,6 +33,7 @@ export interface Clicks {
 export function createClicks(settings: Settings, cookies: Cookies, post: Post, shown: Shown): Clicks {
   const { refer, site } = settings.domains;
   const page = new URLSearchParams(location.search);
+  const given = readClickId(page.get(CLICK_COOKIE));
   let reported = false;
   let pending: Promise<unknown> = Promise.resolve();
 
@@ -50,7 +51,6 @@ export function createClicks(settings: Settings, cookies: Cookies, post: Post, s
   }
 
   function keep(answer: ClickAnswer): void {
-    const given = page.get(CLICK_COOKIE);
     if (given && given !== answer.clickId) {
       console.warn(`The address holds another click (${given}) than the one reported (${answer.clickId}).`);
       return;
@@ -59,7 +59,8 @@ export function createClicks(settings: Settings, cookies: Cookies, post: Post, s
     if (!answer.partner) return;
     const { name, image } = answer.partner;
     const partner = { ...answer.partner, name: encode(name), image: image ? encode(image) : null };
-    cookies.write(PARTNER_COOKIE, JSON.stringify({ ...answer, partner }));
+    // A semicolon would end the cookie; JSON has another way to write it.
+    cookies.write(PARTNER_COOKIE, JSON.stringify({ ...answer, partner }).replace(/;/g, '\\u003b'));
     show(answer);
   }
 
@@ -77,7 +78,6 @@ export function createClicks(settings: Settings, cookies: Cookies, post: Post, s
 
   return {
     start() {
-      const given = page.get(CLICK_COOKIE);
       const key = settings.keyParams.map((name) => page.get(name)).find(Boolean);
       const free = mayKeep();
       if (given && free) cookies.write(CLICK_COOKIE, given);
@@ -90,6 +90,11 @@ export function createClicks(settings: Settings, cookies: Cookies, post: Post, s
     track,
     settled: () => pending,
   };
+}
+
+/** Whoever made the address wrote it: what could be more than the value of a cookie is no id. */
+function readClickId(value: string | null): string | undefined {
+  return value && /^[^\s;,]{1,255}$/.test(value) ? value : undefined;
 }
 
 /** A cookie cannot hold every character. */

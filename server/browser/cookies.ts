@@ -19,19 +19,25 @@ export function createCookies(options: Readonly<Record<string, unknown>>): Cooki
       return found?.slice(start.length) || undefined;
     },
     write(name, value) {
-      const { expiresInDays, ...others } = options;
-      const days = Number(expiresInDays) || DEFAULT_DAYS;
-      const attributes: Record<string, unknown> = {
-        domain: siteDomain(),
-        path: '/',
-        sameSite: 'Lax',
-        expires: new Date(Date.now() + days * DAY_MS).toUTCString(),
-        ...others,
-      };
-      const set = Object.entries(attributes).filter(([, setting]) => setting);
+      const set = Object.entries(attributesOf(options)).filter(([, setting]) => setting);
       const parts = set.map(([key, setting]) => (setting === true ? key : `${key}=${setting}`));
       document.cookie = [`${name}=${value}`, ...parts].join('; ');
     },
+  };
+}
+
+/** What the site asks for in the words of cookies. `httpOnly` is left out: a script cannot make such a cookie. */
+function attributesOf(options: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const { expires, expiresInDays, maxAge, sameSite = 'Lax', httpOnly: _, ...others } = options;
+  const days = Number(expiresInDays) || DEFAULT_DAYS;
+  const end = expires ? new Date(String(expires)) : new Date(Date.now() + days * DAY_MS);
+  return {
+    domain: siteDomain(),
+    path: '/',
+    sameSite: sameSite === true ? 'Strict' : sameSite,
+    expires: end.toUTCString(),
+    'max-age': maxAge,
+    ...others,
   };
 }
 

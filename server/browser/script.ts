@@ -35,7 +35,9 @@ function start(): void {
   };
   const queue = window.dubAnalytics?.q ?? [];
   const call = (name: unknown, ...words: unknown[]) => methods[String(name)]?.(...(words as never[]));
-  window.dubAnalytics = Object.assign(call, methods, { q: [] }) as unknown as Stub;
+  // A loader that runs again puts its own methods over these: what they queue is done at once.
+  const q = { push: (entry: Call) => call(...(Array.from(entry) as [unknown, ...unknown[]])) };
+  window.dubAnalytics = Object.assign(call, methods, { q }) as unknown as Stub;
   clicks.start();
   const calls = queue.map((entry) => Array.from(entry));
   // Clicks first: what else waits may need theirs.

@@ -8,13 +8,15 @@ import { createTokens } from './access/tokens.ts';
 import { createUserStore } from './access/user.store.ts';
 import { createUsers } from './access/users.ts';
 import { type AnalyticsSide, createAnalyticsSide } from './analytics/analytics-side.ts';
+import { createCommissionQuestions } from './analytics/commission-questions.ts';
+import { createPartnerClicks } from './analytics/partner-clicks.ts';
+import type { EventReader } from './analytics/query.ts';
 import type { Config } from './config.ts';
 import { browserScriptPages } from './conversions/browser-script.ts';
 import { type ClickTracking, createClickTracking } from './conversions/click-tracking.ts';
 import { createConversionRowsStore } from './conversions/conversion-rows.store.ts';
 import { createConversionSide, createLeadsByUrl, openCurrencies } from './conversions/conversion-side.ts';
 import type { Currencies } from './conversions/currencies.ts';
-import { noEarnings } from './conversions/earnings.ts';
 import { createHostnameCache } from './conversions/hostname-cache.ts';
 import { createCustomerSide } from './customers/customer-side.ts';
 import { type Database, openDatabase } from './db/database.ts';
@@ -44,13 +46,14 @@ import { createGuardedFetch } from './kernel/guarded-fetch.ts';
 import { createIds, type Ids } from './kernel/ids.ts';
 import { createLog, type Log } from './kernel/log.ts';
 import { createMetrics, type Metrics } from './kernel/metrics.ts';
-import { createLinkStore, toColumns } from './links/link.store.ts';
+import { createLinkStore } from './links/link.store.ts';
 import { createLinkCascade } from './links/link-cascade.ts';
 import { createLinkCounterStore } from './links/link-counters.store.ts';
 import { createLinkDimensionStore } from './links/link-dimension.store.ts';
 import { createRecordLinks } from './links/link-events.ts';
 import { createLinkListStore } from './links/link-list.store.ts';
 import { createLinkLists } from './links/link-lists.ts';
+import { toColumns } from './links/link-row.ts';
 import { createLinks } from './links/links.ts';
 import { createLinksOfPartners } from './links/links-of-partners.ts';
 import { createPartnerLinkStore } from './links/partner-link.store.ts';
@@ -58,11 +61,14 @@ import { createShortUrlLookup } from './links/short-url.ts';
 import { createTestEnd } from './links/test-end.ts';
 import { createVisitLinkStore } from './links/visit-link.store.ts';
 import type { Services } from './operations.ts';
+import { createEarningSide } from './partners/earning-side.ts';
 import { createEnrolmentStore } from './partners/enrolment.store.ts';
 import { createEnrolmentRowsStore } from './partners/enrolment-rows.store.ts';
 import { createLinkPrograms } from './partners/link-programs.ts';
+import { createPartnerCards } from './partners/partner-cards.ts';
 import { createPartnerSide } from './partners/partner-side.ts';
 import { createProgramStore } from './partners/program.store.ts';
+import { createDiscountStore } from './partners/reward.store.ts';
 import { createPaymentStore } from './payments/payment.store.ts';
 import { createPayments } from './payments/payments.ts';
 import { createQrCodes } from './qr/qr-codes.ts';
@@ -152,6 +158,8 @@ async function compose(
   const ids = createIds(clock);
   const metrics = createMetrics();
   const findClick = (id: string) => events.findClick(id);
+  const aggregate: EventReader['aggregate'] = (query, signal) => events.source.aggregate(query, signal);
+  const recordClick: Visits['record'] = (click) => visits.record(click);
   const tokenStore = createTokenStore(db);
   const currencies = await openCurrencies(config.currencyRatesFile);
   const stored = createServices({
@@ -161,6 +169,8 @@ async function compose(
     ids,
     tokenStore,
     findClick,
+    aggregate,
+    recordClick,
     currencies,
     metrics,
     log,
@@ -303,6 +313,8 @@ interface ServiceParts {
   tokenStore: ReturnType<typeof createTokenStore>;
   /** In the event store, or on its way there. */
   findClick: (id: string) => Promise<object | undefined>;
+  aggregate: EventReader['aggregate'];
+  recordClick: Visits['record'];
   currencies: Currencies;
   metrics: Metrics;
   log: Log;
@@ -316,6 +328,8 @@ function createServices({
   ids,
   tokenStore,
   findClick,
+  aggregate,
+  recordClick,
   currencies,
   metrics,
   log,
@@ -352,6 +366,7 @@ function createServices({
   const { saveImage } = files;
   const findLinks = linkStore.findByIds;
   const webhookSide = createWebhookSide({
+    onSettled: { 'payout.confirmed': (...settled) => earningSide.payouts.settle(...settled) },
     publicUrl,
     allowPrivate: config.allowPrivate,
     db,
@@ -404,6 +419,20 @@ function createServices({
     findEnrolments: partnerSide.partnerLookups.findEnrolments,
     findClick,
     forget: [webhookSide.webhookLogs.forgetCustomer],
+    forgetClicks: webhookSide.webhookLogs.forgetClicks,
+    clock,
+    ids,
+  });
+  const earningSide = createEarningSide({
+    ...partnerSide,
+    db,
+    users,
+    workspaces,
+    customers: customerSide.customers,
+    recordConversion: (entered) => conversionSide.conversions.enter(entered),
+    countClicks: createPartnerClicks(aggregate),
+    toCents: currencies.toCents,
+    commissionQuestions: createCommissionQuestions(clock),
     clock,
     ids,
   });
@@ -415,7 +444,8 @@ function createServices({
     addToLink: createLinkCounterStore(db).addConversions,
     countUsage: workspaces.countEvents,
     findClick,
-    earnings: noEarnings,
+    earnings: earningSide.earnings,
+    recordClick,
     currencies,
     publicUrl,
     clock,
@@ -444,6 +474,7 @@ function createServices({
     ...customerSide,
     ...conversionSide,
     ...partnerSide,
+    ...earningSide,
     ...webhookSide,
     payments,
     testEnd,
@@ -456,6 +487,11 @@ function createServices({
 async function composeClickTracking(db: Database, visits: Visits): Promise<ClickTracking> {
   const hostnames = createHostnameCache({ load: createWorkspaceStore(db).findAllowedHostnames });
   await db.follow(hostnames.follower);
+  const cards = createPartnerCards({
+    enrolments: createEnrolmentStore(db),
+    discounts: createDiscountStore(db),
+  });
+  await db.follow(cards.follower);
   const { snapshot, slugOf, clientClicks: clicks, findStoreVisit } = visits;
   return createClickTracking({
     snapshot,
@@ -463,6 +499,7 @@ async function composeClickTracking(db: Database, visits: Visits): Promise<Click
     clicks,
     findStoreVisit,
     findAllowedHostnames: hostnames.find,
+    findPartner: cards.find,
   });
 }
 

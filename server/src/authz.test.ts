@@ -103,14 +103,17 @@ let t: TestApp;
 let operations: Operation[];
 /** Those that pages call, with another kind of key. */
 let pageOperations: Operation[];
+/** Those that partners call, with a token of their own. */
+let partnerOperations: Operation[];
 let home: TestWorkspace;
 before(async () => {
   t = await openTestApp();
   // For questions about events alone: nothing is told to receivers while their state is compared.
   t.app.events.pipeline.start();
   const all = allOperations(t.app.services).filter(({ id }) => !SIGNED.has(id));
-  operations = all.filter(({ access }) => access.by !== 'publishable_key');
+  operations = all.filter(({ access }) => access.by === 'key' || access.by === 'nobody');
   pageOperations = all.filter(({ access }) => access.by === 'publishable_key');
+  partnerOperations = all.filter(({ access }) => access.by === 'embed_token');
   home = await t.workspace();
 });
 after(() => t.close());
@@ -151,7 +154,7 @@ const contentOf = (request: ValidRequest) => request.resources.flatMap((resource
 
 describe('authorisation of every operation', () => {
   test('every operation has a valid request to try', () => {
-    const missing = missingRequests([...operations, ...pageOperations]);
+    const missing = missingRequests([...operations, ...pageOperations, ...partnerOperations]);
     assert.deepEqual(missing, [], `Add to server/src/testing/valid-requests.ts:\n  ${missing.join('\n  ')}`);
   });
 
@@ -327,6 +330,36 @@ describe('authorisation of every operation', () => {
         if (planIncludes(plan, minimum)) assertSuccess(reply, operation, `${operation.id} on ${plan}`);
         else assertRefused(reply, 403, [], `${operation.id} on ${plan}`);
       }
+    }
+  });
+
+  test('operations for partners take the token of a partner for what is its own, its workspace’s plan permitting, and no key', async () => {
+    assert.notEqual(partnerOperations.length, 0);
+    for (const operation of partnerOperations) {
+      const { method } = operation;
+      const workspace = await t.workspace();
+      const token = await keyFor(t, workspace, operation);
+      const other = await t.workspace();
+      const others = await keyFor(t, other, operation);
+      const request = await validRequest(t, workspace, operation);
+      const ask = (key: string | undefined, path = request.path) =>
+        t.request(method, path, { key, body: bodyFor(method, request) });
+      const before = await Promise.all(request.resources.map((resource) => resource.snapshot()));
+      const published = `lt_pk_${workspace.id}`;
+      await t.app.services.workspaces.update(workspace.actor, workspace.id, { publishableKey: published });
+      for (const key of [undefined, workspace.key, published, 'lt_embed_0000', token.toUpperCase()])
+        assertRefused(await ask(key), 401, [], `${operation.id} with ${key}`);
+      if (request.resources.length > 0) {
+        assertRefused(await ask(others), 404, [], `${operation.id} with a token of another program`);
+        assertRefused(await ask(token, request.unknownPath), 404, [], `${operation.id} of an unknown id`);
+      }
+      assert.deepEqual(await Promise.all(request.resources.map((r) => r.snapshot())), before, operation.id);
+      assertSuccess(await ask(token), operation, `${operation.id} with a token`);
+      await t.app.services.workspaces.setPlan(workspace.id, 'business');
+      assertRefused(await ask(token), 403, [], `${operation.id} on the plan business`);
+      await t.app.services.workspaces.setPlan(workspace.id, 'advanced');
+      t.clock.advance(3 * 3_600_000);
+      assertRefused(await ask(token), 401, [], `${operation.id} with an expired token`);
     }
   });
 

@@ -115,6 +115,26 @@ inChromium('the script for pages', (openBrowser) => {
     await page.waitForFunction(`document.cookie.includes('dub_id=third')`);
   });
 
+  test('an address cannot write more into the cookie than an id', async () => {
+    html = loaded({});
+    await page.goto(`${shop}/?dub_id=${encodeURIComponent('abc; path=/elsewhere; max-age=9')}`);
+    await page.waitForFunction(`'DubAnalytics' in window`);
+    assert.deepEqual(await context.cookies(), []);
+  });
+
+  test('a plain element loads the script as well, and cookies last as the site says', async () => {
+    await newLink({ url: `${shop}/`, key: 'plain' });
+    const domains = JSON.stringify({ refer: domain });
+    const options = JSON.stringify({ maxAge: 3600, sameSite: true, httpOnly: true });
+    html = `<script defer src="${origin}/script.js" data-domains='${domains}'
+      data-query-params='["ref"]' data-cookie-options='${options}'></script>`;
+    await page.goto(`${shop}/?ref=plain`);
+    await page.waitForFunction(`document.cookie.includes('dub_id=')`);
+    const [cookie] = await context.cookies();
+    assert.deepEqual([cookie?.domain, cookie?.sameSite], ['.shop.localhost', 'Strict']);
+    assert.ok((cookie?.expires ?? 0) * 1_000 < Date.now() + 7_200_000, 'an hour, and not the 90 days');
+  });
+
   test('a visit to the site itself is reported once', async () => {
     const link = await newLink({ url: `${shop}/`, key: 'prices' });
     html = loaded({ domainsConfig: { site: domain } });
@@ -143,6 +163,16 @@ inChromium('the script for pages', (openBrowser) => {
     );
     assert.deepEqual(addresses, [`${pay}/buy?x=1&dub_id=abc`, 'https://example.com/', '/about']);
     assert.equal(await page.getAttribute('#frame', 'src'), `${pay}/frame?dub_id=abc`);
+    // What a page adds when it shows another part of itself.
+    const added = await page.evaluate(`(() => {
+      document.body.insertAdjacentHTML('beforeend', '<a id="new" href="${pay}/new">New</a>'
+        + '<iframe id="inner" srcdoc="&lt;a href=${pay}/inner&gt;Inner&lt;/a&gt;"></iframe>');
+      history.pushState({}, '', '/next');
+      return [document.querySelector('#new').href, document.querySelector('#inner').srcdoc];
+    })()`);
+    const [address, inner] = added as [string, string];
+    assert.equal(address, `${pay}/new?dub_id=abc`);
+    assert.ok(inner.includes(`${pay}/inner?dub_id=abc`), inner);
   });
 
   test('what is called before the script is there waits for it, and ready comes after the click', async () => {
@@ -177,6 +207,10 @@ inChromium('the script for pages', (openBrowser) => {
     await page.goto(`${origin}/welcome`);
     assert.match(page.url(), /\/\/shop\.localhost.*dub_id=/);
     assert.equal((await lead).status(), 200, await (await lead).text());
+    // As an application does that shows the component of the loader a second time.
+    await page.evaluate(
+      `import('/loader.js').then(({ inject }) => inject({ scriptProps: { src: '${origin}/script.js' } }))`,
+    );
     const sale = answerTo('/track/sale/client');
     await page.evaluate(
       `dubAnalytics.trackSale({ customerExternalId: 'u_1', amount: 4900, eventName: 'Purchase' })`,

@@ -761,6 +761,63 @@ const PARTNERS: Step[] = [
     },
   ],
   [
+    'gives partners codes, bounties and pages of their own, and counts what they bring',
+    async ({ dub, t, workspace }) => {
+      const send = async (method: string, path: string, body: unknown, key = workspace.key) =>
+        (await t.request(method, path, { key, body })).json;
+      const { slug } = await send('POST', '/programs', { name: 'Acme', url: 'https://acme.example' });
+      const discount = await send('POST', '/discounts', { type: 'percentage', amount: 20 });
+      const email = `mia-${slug}@client.example`;
+      const mia = await dub.partners.create({ email, name: 'Mia Lund', tenantId: 'u_77' });
+      const { id: partnerId } = mia;
+      const [link] = mia.links ?? [];
+      const linkId = link?.id as string;
+
+      const code = await dub.discountCodes.create({ partnerId, linkId });
+      assert.deepEqual(
+        [code.code, code.discountId, code.linkId, code.disabledAt],
+        ['MIA20OFF', discount.id, linkId, null],
+      );
+      await assert.rejects(dub.discountCodes.create({ partnerId, linkId }), errors.BadRequest);
+      assert.deepEqual(await dub.discountCodes.list({ partnerId, discountId: discount.id }), [code]);
+      assert.deepEqual(await dub.discountCodes.delete('MIA20OFF'), { id: code.id });
+      await assert.rejects(dub.discountCodes.delete(code.id), errors.NotFound);
+
+      const { publicToken, expires } = await dub.embedTokens.referrals({ tenantId: 'u_77' });
+      assert.equal(Date.parse(expires), t.clock.now() + 3 * 3_600_000);
+      await assert.rejects(dub.embedTokens.referrals({}), errors.UnprocessableEntity);
+      const other = { email: `bo-${slug}@client.example`, tenantId: 'u_78' };
+      assert.match((await dub.embedTokens.referrals({ partner: other })).publicToken, /^lt_embed_/);
+
+      const bounty = await send('POST', '/bounties', { name: 'Post', type: 'submission', rewardAmount: 500 });
+      const path = `/embed/referrals/bounties/${bounty.id}/submissions`;
+      await send('POST', path, { urls: ['https://blog.example/post'] }, publicToken);
+      const [submission] = await dub.bounties.listSubmissions({ bountyId: bounty.id, status: 'submitted' });
+      assert.deepEqual(submission?.urls, ['https://blog.example/post']);
+      const named = { bountyId: bounty.id, submissionId: submission?.id as string };
+      const requestBody = { rejectionReason: 'invalidProof', rejectionNote: 'Where?' } as const;
+      assert.equal((await dub.bounties.rejectSubmission({ ...named, requestBody })).status, 'rejected');
+      const approved = await dub.bounties.approveSubmission(named);
+      assert.deepEqual([approved.status, approved.periodNumber], ['approved', 1]);
+      await assert.rejects(dub.bounties.approveSubmission(named), errors.BadRequest);
+
+      const { click, readLink, lead, sale } = await converting(t, workspace);
+      const clickId = await click(await readLink(linkId));
+      await lead({ clickId, customerExternalId: `c-${slug}` });
+      await sale({ customerExternalId: `c-${slug}`, amount: 4_900 });
+      await t.app.events.settle();
+      const numbers = { clicks: 1, leads: 1, sales: 1, saleAmount: 4_900, earnings: 0 };
+      assert.deepEqual(await dub.partners.analytics({ partnerId }), numbers);
+      const series = await dub.partners.analytics({ partnerId, groupBy: 'timeseries', interval: '7d' });
+      assert.ok(Array.isArray(series) && series.length >= 7);
+      const top = await dub.partners.analytics({ tenantId: 'u_77', groupBy: 'top_links' });
+      assert.deepEqual(
+        (top as { id: string; clicks: number }[]).map(({ id, clicks }) => [id, clicks]),
+        [[linkId, 1]],
+      );
+    },
+  ],
+  [
     'gets its own error classes for refusals of partners',
     async ({ dub, t }) => {
       await assert.rejects(dub.partners.create({ email: 'nobody' }), errors.UnprocessableEntity);
@@ -774,6 +831,76 @@ const PARTNERS: Step[] = [
   ],
 ];
 
+const EARNINGS: Step[] = [
+  [
+    'pays the partners of a program: commissions of every type, corrections, payouts',
+    async ({ dub, t, workspace: { key } }) => {
+      const send = async (method: string, path: string, body: unknown) =>
+        (await t.request(method, path, { key, body })).json;
+      const program = await send('POST', '/programs', { name: 'Acme', url: 'https://acme.example' });
+      await send('PATCH', '/groups/default', { holdingPeriodDays: 0 });
+      const terms = { groupId: 'default', event: 'sale', type: 'percentage', amountInPercentage: 20 };
+      await send('POST', '/rewards', terms);
+      const mia = await dub.partners.create({ email: `pay-${program.slug}@client.example`, tenantId: 'pay' });
+      const partnerId = mia.id;
+      const customer = { externalId: 'buyer', country: 'SE', name: 'Bo' };
+      const sold = await dub.commissions.create({
+        type: 'sale',
+        partnerId,
+        customer,
+        sale: { amount: 9_900, invoiceId: 'in_1', metadata: { plan: 'pro' } },
+      });
+      assert.equal(sold.success, true);
+      await dub.commissions.create({
+        type: 'lead',
+        partnerId,
+        customer: { externalId: 'lead', country: 'SE' },
+      });
+      await dub.commissions.create({ type: 'custom', partnerId, amount: 500 });
+      await dub.commissions.create({
+        type: 'custom',
+        partnerId,
+        amount: -100,
+        description: 'order_canceled',
+      });
+      const pages = await dub.commissions.list({ pageSize: 2, sortOrder: 'asc' });
+      const walked: [string, number, string][] = [];
+      for await (const page of pages) {
+        for (const { type, earnings, status } of page.result) walked.push([type, earnings, status]);
+      }
+      assert.deepEqual(walked.toSorted(), [
+        ['custom', -100, 'processed'],
+        ['custom', 500, 'processed'],
+        ['sale', 1_980, 'processed'],
+      ]);
+      const [sale] = (await dub.commissions.list({ type: 'sale', tenantId: 'pay' })).result;
+      assert.deepEqual(
+        [sale?.customer?.externalId, sale?.partner.id, sale?.metadata, sale?.invoiceId],
+        ['buyer', partnerId, { plan: 'pro' }, 'in_1'],
+      );
+      const id = sale?.id as string;
+      const updated = await dub.commissions.update({ id, requestBody: { saleAmount: 5_000 } });
+      assert.deepEqual([updated.amount, updated.earnings], [5_000, 1_000]);
+      const [payout, ...others] = await dub.payouts.list({ tenantId: 'pay' });
+      assert.equal(others.length, 0);
+      assert.deepEqual([payout?.amount, payout?.status, payout?.mode], [1_400, 'pending', 'external']);
+      const status = 'duplicate';
+      const bulk = await dub.commissions.updateMany({ commissionIds: [id], status });
+      assert.deepEqual(bulk, [{ id, status }]);
+      await assert.rejects(dub.commissions.updateMany({ commissionIds: [id], status }), errors.BadRequest);
+      await assert.rejects(dub.commissions.update({ id: 'cm_x', requestBody: {} }), errors.NotFound);
+      await assert.rejects(
+        dub.commissions.create({ type: 'sale', partnerId, customer, sale: { amount: 1, invoiceId: 'in_1' } }),
+        errors.Conflict,
+      );
+      await assert.rejects(
+        dub.commissions.create({ type: 'custom', partnerId, amount: 0 }),
+        errors.UnprocessableEntity,
+      );
+    },
+  ],
+];
+
 const AREAS: Readonly<Record<string, readonly Step[]>> = {
   tags: TAGS,
   folders: FOLDERS,
@@ -782,6 +909,7 @@ const AREAS: Readonly<Record<string, readonly Step[]>> = {
   customers: CUSTOMERS,
   conversions: CONVERSIONS,
   partners: PARTNERS,
+  earnings: EARNINGS,
   events: EVENTS,
   refusals: REFUSALS,
 };

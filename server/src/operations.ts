@@ -29,13 +29,18 @@ import type { LinkLists } from './links/link-lists.ts';
 import type { Links } from './links/links.ts';
 import type { TestEnd } from './links/test-end.ts';
 import { applicationOperations } from './partners/application.api.ts';
+import { bountyOperations } from './partners/bounty.api.ts';
+import { commissionOperations } from './partners/commission.api.ts';
 import { discountCodeOperations } from './partners/discount-code.api.ts';
+import type { EarningSide } from './partners/earning-side.ts';
 import { embedOperations, embedTokenOperations } from './partners/embed.api.ts';
+import { fraudOperations } from './partners/fraud.api.ts';
 import { groupOperations } from './partners/group.api.ts';
 import { partnerOperations } from './partners/partner.api.ts';
 import { partnerLinkOperations } from './partners/partner-link.api.ts';
 import type { PartnerSide } from './partners/partner-side.ts';
 import { partnerTagOperations } from './partners/partner-tag.api.ts';
+import { payoutOperations } from './partners/payout.api.ts';
 import { programOperations } from './partners/program.api.ts';
 import { discountOperations, rewardOperations } from './partners/reward.api.ts';
 import { paymentOperations } from './payments/payment.api.ts';
@@ -51,7 +56,7 @@ import type { Webhooks } from './webhooks/webhooks.ts';
 import { workspaceOperations } from './workspaces/workspace.api.ts';
 import type { Workspaces } from './workspaces/workspaces.ts';
 
-export interface Services extends AnalyticsSide, PartnerSide {
+export interface Services extends AnalyticsSide, PartnerSide, EarningSide {
   readonly clock: Clock;
   readonly tokens: Tokens;
   readonly users: Users;
@@ -100,6 +105,7 @@ export function allOperations(services: Services): Operation[] {
     ...rewardOperations(services),
     ...discountOperations(services),
     ...discountCodeOperations(services),
+    ...bountyOperations(services),
     ...applicationOperations(services),
     ...partnerLinkOperations(services),
     ...partnerTagOperations(services),
@@ -107,6 +113,9 @@ export function allOperations(services: Services): Operation[] {
     ...embedOperations(services),
     // Takes any id where those before it have words.
     ...partnerOperations(services),
+    ...commissionOperations(services),
+    ...payoutOperations(services),
+    ...fraudOperations(services),
     ...webhookOperations(services),
     ...eventOperations(services),
     ...analyticsOperations(services),

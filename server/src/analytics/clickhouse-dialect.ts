@@ -10,6 +10,7 @@ export const CLICKHOUSE: Dialect = {
   placeholder,
   divide: (number, by) => `intDiv(${number}, ${by})`,
   beforeQuery: (text) => `substringIndex(${text}, '?', 1)`,
+  endsWith: (text, end) => `endsWith(${text}, ${end})`,
   hasAny: (list, texts) => `hasAny(${list}, [${texts.join(', ')}])`,
   eachOf: (list) => `arrayJoin(${list})`,
   textOf: (map, key) => `if(mapContains(${map}, ${key}), ${map}[${key}], null)`,

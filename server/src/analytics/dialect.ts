@@ -12,6 +12,7 @@ export interface Dialect {
   divide(number: string, by: number): string;
   /** The text up to the first question mark. */
   beforeQuery(text: string): string;
+  endsWith(text: string, end: string): string;
   /** Whether the list has at least one of the texts. */
   hasAny(list: string, texts: readonly string[]): string;
   /** One row for each item of the list. */
@@ -27,6 +28,7 @@ export const DUCKDB: Dialect = {
   placeholder: (index) => `$${index}`,
   divide: (number, by) => `${number} // ${by}`,
   beforeQuery: (text) => `split_part(${text}, '?', 1)`,
+  endsWith: (text, end) => `ends_with(${text}, ${end})`,
   hasAny: (list, texts) => `list_has_any(${list}, [${texts.join(', ')}])`,
   eachOf: (list) => `unnest(${list})`,
   textOf: (map, key) => `${map}[${key}]`,

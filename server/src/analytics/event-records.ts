@@ -200,7 +200,7 @@ function flat(record: ClickRecord, link: WireLink) {
 }
 
 function regionCode({ country, region }: ClickRecord): string {
-  return country === UNKNOWN ? UNKNOWN : `${country}-${region}`;
+  return country === UNKNOWN ? UNKNOWN : `${country}-${region || UNKNOWN}`;
 }
 
 function withoutQuery(url: string): string {

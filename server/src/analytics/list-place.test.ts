@@ -74,6 +74,11 @@ describe('of a year with an event every five minutes', () => {
       }
   });
 
+  test('the first event of all is found without counting', async () => {
+    const { found, counts } = await place(times, { ...YEAR, fromMs: 0, order: 'asc', limit: 1 });
+    assert.deepEqual([found, counts], [{ fromMs: YEAR.fromMs, toMs: YEAR.fromMs, offset: 0 }, 0]);
+  });
+
   test('a page far down is a short stretch, and little beyond it is counted', async () => {
     const { found, counted } = await place(times, { ...YEAR, limit: 100, offset: 20_000 });
     assert.ok(counted <= 40_000, `${counted}`);

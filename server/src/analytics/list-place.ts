@@ -44,6 +44,8 @@ export async function findPlace(query: ListQuery, looking: Looking): Promise<Lis
   const window = await beginning(query, looking);
   if (!window) return undefined;
   const page = { order, limit, offset: after ? 0 : query.offset };
+  const isFirst = order === 'asc' && !after && page.offset + limit === 1;
+  if (isFirst) return { fromMs: window.fromMs, toMs: window.fromMs, offset: 0 };
   let place = await look(window, page, FIRST_STEP_MS, looking);
   for (let looks = 1; looks < MAX_LOOKS && place && place.events > MAX_PAGES_READ * limit; looks++) {
     const { fromMs, toMs, offset } = place;

@@ -163,6 +163,11 @@ function cut(url: string): string {
   return url.split('?')[0] ?? '';
 }
 
+function withoutClickId({ id, url }: ClickRecord): string {
+  const given = `dub_id=${id}`;
+  return url.replace(`?${given}&`, '?').replace(`&${given}`, '').replace(`?${given}`, '');
+}
+
 /** By time, then by the bytes of the id. */
 function compare(a: { timeMs: number; id: string }, b: { timeMs: number; id: string }): number {
   return a.timeMs - b.timeMs || Buffer.compare(Buffer.from(a.id), Buffer.from(b.id));
@@ -250,7 +255,7 @@ function groupsOf({ record, click, link, partner }: Seen, { groupBy }: Aggregate
     triggers: () => one(click.trigger),
     referers: () => one(click.referer),
     referer_urls: () => one(cut(click.refererUrl)),
-    top_urls: () => one(click.url),
+    top_urls: () => one(withoutClickId(click)),
     top_base_urls: () => one(cut(click.url)),
     utm_sources: () => one(click.utmSource),
     utm_mediums: () => one(click.utmMedium),

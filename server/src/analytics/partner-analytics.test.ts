@@ -92,6 +92,39 @@ eachDatabase('statistics of a partner', (databases) => {
     assert.deepEqual([none.leads, none.sales], [0, 0]);
   });
 
+  test('reports of the workspace name partners, groups and tags as they are now, and customers their partner', async () => {
+    const mia = await p.partner({ name: 'Mia' });
+    const tag = await p.post('/partners/tags', { name: `Star ${databases.engine}` });
+    const vip = await p.post('/groups', { name: 'VIP', slug: 'vip' });
+    await p.patch(`/partners/${mia.id}`, { tagIds: [tag.id] });
+    const discount = await p.post('/discounts', { groupId: vip.id, type: 'flat', amount: 500 });
+    const clickId = await c.click(await c.readLink(mia.links[0].id));
+    await c.lead({ clickId, customerExternalId: 'expanded' });
+    await t.app.events.settle();
+    const top = async (groupBy: string, query = '') =>
+      (await p.get(`/analytics?event=leads&groupBy=${groupBy}&partnerId=${mia.id}${query}`)).map(
+        ({ clicks: _, leads, sales: __, saleAmount: ___, ...row }: TestReply['json']) => [row, leads],
+      );
+    const partner = { id: mia.id, name: 'Mia', email: mia.email, image: null };
+    assert.deepEqual(await top('top_partners'), [
+      [{ partnerId: mia.id, partner: { ...partner, payoutsEnabledAt: null, country: null } }, 1],
+    ]);
+    assert.deepEqual(await top('top_partner_tags'), [
+      [{ partnerTagId: tag.id, partnerTag: { id: tag.id, name: tag.name } }, 1],
+    ]);
+    assert.equal((await top('top_groups'))[0][0].group.slug, 'default');
+    await p.patch(`/partners/${mia.id}`, { groupId: 'vip' });
+    await t.app.events.settle();
+    assert.equal((await top('top_groups', `&groupId=${vip.id}`))[0][0].group.name, 'VIP');
+
+    const customer = await p.get('/customers/ext_expanded?includeExpandedFields=true');
+    assert.deepEqual([customer.programId, customer.partner], [p.program.id, partner]);
+    assert.deepEqual(
+      [customer.discount.id, customer.discount.amount, customer.discount.type],
+      [discount.id, 500, 'flat'],
+    );
+  });
+
   test('a partner that is not named, not there or not ours is refused', async () => {
     await p.refused(400, 'partnerId', 'GET', '/partners/analytics');
     await p.refused(404, undefined, 'GET', '/partners/analytics?partnerId=pn_unknown');

@@ -114,6 +114,7 @@ export interface EventRecords {
 /**
  * The names of the values that make a group. Region is `CC-RR`. Events whose value is empty or `Unknown` are in no
  * group, except that a region may be `CC-Unknown`; an event of a link with several tags is in each of their groups.
+ * `top_urls` leaves out the id of the click, which some destinations are given and no two clicks share.
  */
 export const GROUPINGS = {
   count: [],

@@ -16,6 +16,7 @@ export interface ReadPoolOptions {
   readonly connections: readonly ReadConnection[];
   /** How many may wait for a connection; more are refused. */
   readonly maxWaiting: number;
+  /** How long a statement may wait, and how long it may then take. */
   readonly limitMs: number;
 }
 
@@ -32,7 +33,7 @@ type Stop = 'late' | 'aborted' | 'closed';
 const STOP_AGAIN_MS = 50;
 
 export function createReadPool({ connections, maxWaiting, limitMs }: ReadPoolOptions): ReadPool {
-  const gate = createGate({ running: connections.length, waiting: maxWaiting });
+  const gate = createGate({ running: connections.length, waiting: maxWaiting, waitMs: limitMs });
   const free = [...connections];
   const running = new Map<(why: Stop) => void, Promise<unknown>>();
   let closed = false;

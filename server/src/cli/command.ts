@@ -38,6 +38,8 @@ export interface Context {
 export interface ProgressState {
   readonly done: number;
   readonly total?: number;
+  /** What an earlier run had done: it took none of the time. */
+  readonly before?: number;
   readonly unit: string;
   /** What it waits for. */
   readonly note?: string;

@@ -6,7 +6,15 @@ import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { fullRecords, type Line, parseDump, toDump } from '../testing/dumps.ts';
-import { type Finished, makePlace, type Place, runCli, startCli, startServer } from '../testing/processes.ts';
+import {
+  type Finished,
+  makePlace,
+  type Place,
+  runCli,
+  startCli,
+  startServer,
+  untilLocked,
+} from '../testing/processes.ts';
 
 const WORKSPACE = 'clx1workspace';
 /** The header, and a line for each record. */
@@ -236,11 +244,3 @@ describe('an import that is interrupted', () => {
     assert.equal(parseDump(await exported(place)).filter(({ type }) => type === 'link').length, 2_001);
   });
 });
-
-/** A command of its own finds the data directory in use: the import is under way. */
-async function untilLocked(place: Place): Promise<void> {
-  for (;;) {
-    const { stderr } = await runCli(place, ['workspace', 'list']);
-    if (/is using/.test(stderr)) return;
-  }
-}

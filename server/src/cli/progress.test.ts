@@ -9,6 +9,10 @@ test('tells share, rate and the time that is left', () => {
       [{ done: 250, total: 1_000, unit: 'records' }, 0.25, 10_000],
       '25 %, 250 of 1,000 records, 25/s, 30 s left',
     ],
+    [
+      [{ done: 700, before: 600, total: 1_000, unit: 'records' }, 0.7, 10_000],
+      '70 %, 700 of 1,000 records, 10/s, 30 s left',
+    ],
     [[{ done: 5_000, unit: 'lines' }, undefined, 2_000], '5,000 lines, 2,500/s'],
     [[{ done: 10, unit: 'lines' }, 0.001, 10_000], '0 %, 10 lines, 1/s, 2 h 46 min left'],
     [[{ done: 0, unit: 'records', note: 'waiting 7 s' }, undefined, 0], '0 records, waiting 7 s'],

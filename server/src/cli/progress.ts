@@ -44,10 +44,11 @@ export function createProgress({ write, isTerminal, nowMs, fraction }: ProgressP
 }
 
 export function describeProgress(state: ProgressState, share: number | undefined, elapsedMs: number): string {
-  const { done, total, unit, note } = state;
+  const { done, total, unit, note, before = 0 } = state;
   const seconds = elapsedMs / 1_000;
-  const rate = seconds > 0 ? Math.round(done / seconds) : 0;
-  const left = share && share > 0 ? (seconds * (1 - share)) / share : undefined;
+  const rate = seconds > 0 ? Math.round((done - before) / seconds) : 0;
+  const shareBefore = total ? before / total : 0;
+  const left = share && share > shareBefore ? (seconds * (1 - share)) / (share - shareBefore) : undefined;
   return [
     share === undefined ? '' : `${Math.min(100, Math.floor(share * 100))} %`,
     `${number(done)}${total === undefined ? '' : ` of ${number(total)}`} ${unit}`,

@@ -33,8 +33,29 @@ export interface ClickTrackingParts extends LinkFinderParts {
     ip: string,
     slug: string,
   ) => { clickId: string; linkId: string; key: string } | undefined;
+  /** Whose link it is, and what customers pay less; empty for links of nobody. From memory, as a rule. */
+  readonly findPartner: (link: VisitLink) => Promise<ClickPartner>;
   /** Undefined when there is no such workspace. */
   readonly findAllowedHostnames: (workspaceId: string) => Promise<readonly string[] | undefined>;
+}
+
+/** What a page is told of the partner behind a link. */
+export interface ClickPartner {
+  readonly partner?: {
+    readonly id: string;
+    readonly name: string;
+    readonly image: string | null;
+    readonly groupId: string | null;
+    readonly tenantId: string | null;
+  };
+  readonly discount?: {
+    readonly id: string;
+    readonly amount: number;
+    readonly type: 'percentage' | 'flat';
+    readonly maxDuration: number | null;
+    readonly couponId: string | null;
+    readonly couponTestId: string | null;
+  } | null;
 }
 
 export interface OpenedLink {
@@ -50,7 +71,7 @@ interface Reported {
 const NOTHING_OPENED: OpenedLink = { clickId: null, link: null };
 
 export function createClickTracking(parts: ClickTrackingParts) {
-  const { clicks, findStoreVisit, findAllowedHostnames } = parts;
+  const { clicks, findStoreVisit, findAllowedHostnames, findPartner } = parts;
   const links = createLinkFinder(parts);
 
   async function getLink(domain: string, key: string | undefined): Promise<VisitLink> {
@@ -87,15 +108,17 @@ export function createClickTracking(parts: ClickTrackingParts) {
     async click(
       request: Reported & { key: string; url?: string | undefined },
       reporter: Reporter,
-    ): Promise<{ clickId: string }> {
+    ): Promise<{ clickId: string } & ClickPartner> {
       const link = await getLink(request.domain, request.key);
       const earlier = clicks.findRepeat(link, reporter);
-      if (earlier !== undefined) return { clickId: earlier };
+      if (earlier !== undefined) return { clickId: earlier, ...(await findPartner(link)) };
       if (!(await mayReport(link, reporter))) throw refusedSite();
       const url = pageUrl(request.url)?.href ?? link.url;
       const referer = request.referrer ?? '';
+      // Before the click is recorded: one that is recorded and not answered would be lost to the page.
+      const partner = await findPartner(link);
       const { clickId } = await clicks.record(link, reporter, { url, referer, trigger: 'link' });
-      return { clickId };
+      return { clickId, ...partner };
     },
 
     /** A page that is the link itself was opened. Sites that may not report are not told so. */

@@ -59,11 +59,3 @@ export interface Earnings {
   /** The partner as receivers of webhooks see it; null for links without one. Asked after `lead` or `sale`. */
   findPartner(link: Link): Promise<object | null>;
 }
-
-/** For workspaces without partners. */
-export const noEarnings: Earnings = {
-  lead: async () => {},
-  sale: async () => {},
-  refund: async () => {},
-  findPartner: async () => null,
-};

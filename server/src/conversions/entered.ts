@@ -67,7 +67,8 @@ export function createEnteredConversions(
     if ('id' in customer) return customer;
     const from = { clickId: click.id, clickedAt: click.timeMs, linkId: link.id };
     const { programId, partnerId } = link;
-    return (await customers.findOrCreate(workspaceId, { ...customer, ...from, programId, partnerId })).customer;
+    return (await customers.findOrCreate(workspaceId, { ...customer, ...from, programId, partnerId }))
+      .customer;
   }
 
   async function record(entered: EnteredConversion): Promise<void> {

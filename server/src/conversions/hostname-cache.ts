@@ -1,14 +1,9 @@
-// The allowed hostnames of workspaces in memory, so that a click that a page reports costs no query. Bounded;
-// every change of a workspace, on this node or another, drops its entry.
-import type { Follower } from '../db/database.ts';
-import { batchPerTurn } from '../kernel/batch.ts';
-import { createBoundedMap } from '../kernel/bounded-map.ts';
+// The allowed hostnames of workspaces in memory, so that a click that a page reports costs no query. Every change of
+// a workspace drops its entry.
+import { createFollowedCache, type FollowedCache } from '../db/followed-cache.ts';
 
-export interface HostnameCache {
-  /** Undefined when there is no such workspace. */
-  find(workspaceId: string): Promise<readonly string[] | undefined>;
-  readonly follower: Follower;
-}
+/** By workspace. */
+export type HostnameCache = FollowedCache<readonly string[]>;
 
 export interface HostnameCacheOptions {
   /** By workspace; those that do not exist are left out. */
@@ -17,39 +12,10 @@ export interface HostnameCacheOptions {
 }
 
 export function createHostnameCache({ load, maxWorkspaces = 10_000 }: HostnameCacheOptions): HostnameCache {
-  const kept = createBoundedMap<string, readonly string[]>(maxWorkspaces);
-  /** What is being read now. A change takes it off: what was read before the change is not kept. */
-  const loading = new Map<string, Promise<readonly string[] | undefined>>();
-  const loadOne = batchPerTurn(load);
-
-  function fetch(workspaceId: string): Promise<readonly string[] | undefined> {
-    const started = loadOne(workspaceId)
-      .then((hostnames) => {
-        if (hostnames && loading.get(workspaceId) === started) kept.set(workspaceId, hostnames);
-        return hostnames;
-      })
-      .finally(() => {
-        if (loading.get(workspaceId) === started) loading.delete(workspaceId);
-      });
-    loading.set(workspaceId, started);
-    return started;
-  }
-
-  return {
-    find: async (workspaceId) => kept.get(workspaceId) ?? loading.get(workspaceId) ?? fetch(workspaceId),
-    follower: {
-      name: 'hostnames',
-      digest: ({ type, workspaceId }) => (type.startsWith('workspace.') ? workspaceId : undefined),
-      receive(workspaceIds) {
-        for (const workspaceId of workspaceIds) {
-          loading.delete(workspaceId);
-          kept.delete(workspaceId);
-        }
-      },
-      lost() {
-        loading.clear();
-        kept.clear();
-      },
-    },
-  };
+  return createFollowedCache({
+    name: 'hostnames',
+    load,
+    keyOf: ({ type, workspaceId }) => (type.startsWith('workspace.') ? workspaceId : undefined),
+    max: maxWorkspaces,
+  });
 }

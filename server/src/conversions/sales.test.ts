@@ -39,6 +39,7 @@ function serviceOf({ app }: TestApp, earnings: Earnings) {
     countUsage: workspaces.countEvents,
     findClick: async () => undefined,
     earnings,
+    recordClick: async () => {},
     currencies: createCurrencies(),
     publicUrl: config.publicUrl,
     clock,

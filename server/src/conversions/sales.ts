@@ -125,7 +125,8 @@ export function createSales(recording: Recording, leads: Leads, currencies: Curr
       };
       if (what.invoiceId === null) await work();
       else await once.run(invoiceSlot(workspaceId, what.invoiceId), work);
-      if (!isNew) throw new AppError('conflict', 'custom: invoiceId: there is a sale with this invoice already');
+      if (!isNew)
+        throw new AppError('conflict', 'custom: invoiceId: there is a sale with this invoice already');
     },
 
     async track(workspaceId: string, request: SaleRequest): Promise<SaleAnswer> {

@@ -44,6 +44,33 @@ const clickSchema = z.object({
   clickId: z.string().describe('To be sent with conversions. Robots get one too, without a recorded click.'),
 });
 
+const textOrNull = z.string().nullable();
+
+const partnerClickSchema = clickSchema.extend({
+  partner: z
+    .object({
+      id: z.string(),
+      name: z.string(),
+      image: textOrNull,
+      groupId: textOrNull,
+      tenantId: textOrNull.describe('The partner’s id in your own system.'),
+    })
+    .optional()
+    .describe('For links of partners.'),
+  discount: z
+    .object({
+      id: z.string(),
+      amount: z.number().describe('Cents for flat, a percentage otherwise.'),
+      type: z.enum(['percentage', 'flat']),
+      maxDuration: z.number().nullable().describe('Months; 0: once, null: for ever.'),
+      couponId: textOrNull,
+      couponTestId: textOrNull,
+    })
+    .nullable()
+    .optional()
+    .describe('What customers of the partner pay less; for links of partners.'),
+});
+
 const openSchema = z.object({
   clickId: z.string().nullable().describe('Null when no click was recorded.'),
   link: z
@@ -70,7 +97,7 @@ export function trackOperations({ clickTracking }: { clickTracking: ClickTrackin
       summary: 'Report a click from a page',
       description: `${ONCE_AN_HOUR} Only sites among the allowed hostnames of the workspace may.`,
       body: clickBody,
-      response: { status: 200, description: 'The id of the click.', schema: clickSchema },
+      response: { status: 200, description: 'The click, and the partner.', schema: partnerClickSchema },
       run: ({ body, query, request }) => clickTracking.click(body, reporterOf(request, query)),
     }),
     operation({

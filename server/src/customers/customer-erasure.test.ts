@@ -273,6 +273,7 @@ eachDatabase('erasing a customer', (databases) => {
           return count;
         },
       ],
+      forgetClicks: async () => {},
       clock,
       ids: (prefix) => `${prefix}forgotten`,
     });

@@ -11,7 +11,7 @@ import { createCustomerTraceStore } from './customer-traces.store.ts';
 import { type CustomersParts, createCustomers } from './customers.ts';
 
 export interface CustomerSideParts
-  extends Pick<CustomersParts, 'images' | 'forget' | 'clock' | 'ids'>,
+  extends Pick<CustomersParts, 'images' | 'forget' | 'forgetClicks' | 'clock' | 'ids'>,
     Pick<CustomerListsParts, 'findLinks' | 'findEnrolments'>,
     Pick<CustomerRecordParts, 'findClick'> {
   readonly db: Database;

@@ -21,6 +21,9 @@ import type { CustomerTraceStore } from './customer-traces.store.ts';
 /** Takes what it keeps of a customer away, at most so many rows; returns how many. In the caller's transaction. */
 export type ForgetCustomer = (customerId: string, limit: number) => Promise<number>;
 
+/** Takes the addresses of visitors out of what it keeps of clicks. In the caller's transaction. */
+export type ForgetClicks = (clickIds: readonly string[]) => Promise<void>;
+
 export interface CustomersParts {
   readonly db: Database;
   readonly store: CustomerStore;
@@ -31,6 +34,7 @@ export interface CustomersParts {
   };
   /** Others who keep something of customers. */
   readonly forget: readonly ForgetCustomer[];
+  readonly forgetClicks: ForgetClicks;
   readonly clock: Clock;
   readonly ids: Ids;
 }
@@ -63,9 +67,14 @@ export function createCustomers(parts: CustomersParts) {
     await appendOutbox(db.query, [{ workspaceId, type: 'customer.erased', payload }], clock.now());
   }
 
+  async function blankClicks(clickIds: readonly string[]): Promise<void> {
+    await traces.blankClicks(clickIds);
+    await parts.forgetClicks(clickIds);
+  }
+
   async function blankSome(workspaceId: string, customerId: string, limit: number): Promise<number> {
     const { rows, clickIds } = await traces.blank(customerId, limit);
-    await traces.blankClicks(clickIds);
+    await blankClicks(clickIds);
     if (clickIds.length > 0) await tellErased(workspaceId, customerId, clickIds);
     let done = rows;
     for (const forget of parts.forget) if (done < limit) done += await forget(customerId, limit - done);
@@ -99,7 +108,7 @@ export function createCustomers(parts: CustomersParts) {
     const { id, workspaceId, clickId } = customer;
     await store.delete(id);
     const clickIds = clickId === null ? [] : [clickId];
-    await traces.blankClicks(clickIds);
+    await blankClicks(clickIds);
     await traces.blankOutbox(workspaceId, id);
     await tellErased(workspaceId, id, clickIds);
     await cleanup.begin(workspaceId, id, clock.now());

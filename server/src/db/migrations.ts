@@ -9,6 +9,7 @@ import { conversions } from './migrations/0006-conversions.ts';
 import { webhooks } from './migrations/0007-webhooks.ts';
 import { partners } from './migrations/0008-partners.ts';
 import { payments } from './migrations/0009-payments.ts';
+import { sortedScopes } from './migrations/0010-sorted-scopes.ts';
 
 export const migrations: readonly Migration[] = [
   ground,
@@ -20,4 +21,5 @@ export const migrations: readonly Migration[] = [
   webhooks,
   partners,
   payments,
+  sortedScopes,
 ];

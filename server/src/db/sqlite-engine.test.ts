@@ -85,7 +85,8 @@ describe('A full disk', () => {
   });
 
   test('does not let the rest of a failed transaction run on its own', async () => {
-    const { db, engine } = await open({ maxPageCount: 200 });
+    const { db, engine } = await open();
+    await engine.setMaxPageCount(60);
     const filling = db.write(async (trx) => {
       await appendOutbox(trx, large, 1).catch(() => {});
       await addJob(trx, 'after the failure').catch(() => {});

@@ -4,13 +4,18 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlit
 
 const STATEMENT_CACHE_SIZE = 300;
 const SQLITE_BUSY = 5;
+/** Pages that change again and again are folded into the file every 32 MB of log, not every 4 MB. */
+const LOG_SETTINGS =
+  'PRAGMA journal_mode = WAL; PRAGMA journal_size_limit = 67108864; PRAGMA wal_autocheckpoint = 8000';
 /** The largest number of pages SQLite allows: no limit of our own. */
 export const UNLIMITED_PAGES = 4_294_967_294;
 
 export type SqliteValue = null | number | bigint | string | Uint8Array;
 
+/** Rows are lists of values: between threads objects, and above all those that SQLite makes, cost twice as much. */
 export interface SqliteResult {
-  rows: unknown[];
+  columns: readonly string[];
+  rows: readonly unknown[][];
   changes: number;
 }
 
@@ -33,16 +38,17 @@ export function openSqliteFile(path: string, options: SqliteFileOptions): Sqlite
     enableForeignKeyConstraints: true,
   });
   // NORMAL never loses a commit to a killed process; the store thread adds the sync against a power cut.
-  if (!options.readOnly) db.exec('PRAGMA journal_mode = WAL; PRAGMA journal_size_limit = 67108864');
+  if (!options.readOnly) db.exec(LOG_SETTINGS);
   db.exec('PRAGMA synchronous = NORMAL; PRAGMA cache_size = -32768; PRAGMA temp_store = MEMORY');
   const prepare = cachePerText((sql) => {
     const statement = db.prepare(sql);
-    return { statement, returnsRows: statement.columns().length > 0 };
+    statement.setReturnArrays(true);
+    return { statement, columns: statement.columns().map(({ name }) => name) };
   }, STATEMENT_CACHE_SIZE);
   return {
     run(sql, parameters) {
-      const { statement, returnsRows } = prepare(sql);
-      return execute(statement, returnsRows, parameters as SQLInputValue[]);
+      const { statement, columns } = prepare(sql);
+      return execute(statement, columns, parameters as SQLInputValue[]);
     },
     get inTransaction() {
       return db.isTransaction;
@@ -51,10 +57,15 @@ export function openSqliteFile(path: string, options: SqliteFileOptions): Sqlite
   };
 }
 
-function execute(statement: StatementSync, returnsRows: boolean, parameters: SQLInputValue[]): SqliteResult {
-  if (!returnsRows) return { rows: [], changes: Number(statement.run(...parameters).changes) };
-  const rows = statement.all(...parameters);
-  return { rows, changes: rows.length };
+function execute(
+  statement: StatementSync,
+  columns: readonly string[],
+  parameters: SQLInputValue[],
+): SqliteResult {
+  if (columns.length === 0)
+    return { columns, rows: [], changes: Number(statement.run(...parameters).changes) };
+  const rows = statement.all(...parameters) as unknown as unknown[][];
+  return { columns, rows, changes: rows.length };
 }
 
 function cachePerText<V>(make: (text: string) => V, size: number): (text: string) => V {

@@ -55,8 +55,8 @@ export interface WebhookMessageTable {
   event: string;
   /** The whole envelope, the same bytes for every receiver and every attempt. */
   body: string;
-  /** Whom it tells about, so that it can be blanked when that customer is erased. */
-  customer_id: string | null;
+  /** The customer or the click that it tells of, so that it can be blanked when the person is erased. */
+  subject_id: string | null;
   erased_at: number | null;
   created_at: number;
 }

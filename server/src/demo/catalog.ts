@@ -13,7 +13,7 @@ export interface DemoLink {
   readonly parts: DestinationParts;
   readonly title: string;
   readonly channel: Channel;
-  readonly folderId: string;
+  readonly folderId: string | undefined;
   readonly tagIds: readonly string[];
   readonly createdAtMs: number;
   readonly archived: boolean;
@@ -56,7 +56,7 @@ export interface CatalogPlan {
 }
 
 export function createCatalog(plan: CatalogPlan): Catalog {
-  const folders = [...new Set(CHANNELS.map(({ folder }) => folder))].map((name, i) => ({
+  const folders = [...new Set(CHANNELS.flatMap(({ folder }) => folder ?? []))].map((name, i) => ({
     id: `fold_${plan.mark}${i}`,
     name,
   }));
@@ -110,7 +110,7 @@ function makeLink(plan: CatalogPlan, i: number, channel: Channel, parts: Parts):
     parts: destinationParts(url),
     title: `${inWords(campaign)}: ${channel.name}`,
     channel,
-    folderId: idOf(folders, channel.folder),
+    folderId: channel.folder && idOf(folders, channel.folder),
     tagIds: [idOf(tags, channel.name), ...extra],
     createdAtMs: plan.startMs + bornMs,
     archived: i >= PILLARS && random.chance(0.05),

@@ -4,7 +4,8 @@ import { createChooseAgent, type DemoAgent, type Referer, readReferers } from '.
 
 export interface Channel {
   readonly name: string;
-  readonly folder: string;
+  /** Undefined: its links are in none, where a list of links looks first. */
+  readonly folder: string | undefined;
   readonly utm: { readonly source: string; readonly medium: string } | undefined;
   /** The share of scanned codes among its clicks. */
   readonly scans: number;
@@ -28,7 +29,7 @@ interface ChannelSpec {
   readonly referers: string;
 }
 
-function channel(name: string, folder: string, spec: ChannelSpec): Channel {
+function channel(name: string, folder: string | undefined, spec: ChannelSpec): Channel {
   const [source = '', medium = ''] = spec.utm?.split('/') ?? [];
   return {
     name,
@@ -52,7 +53,7 @@ export const CHANNELS: readonly Channel[] = [
     phones: 0.8,
     referers: 'direct 60, mail.google.com 25, outlook.live.com 10, mail.yahoo.com 5',
   }),
-  channel('Social', 'Social', {
+  channel('Social', undefined, {
     utm: 'social/post',
     quality: 0.6,
     fadeDays: 10,
@@ -85,7 +86,7 @@ export const CHANNELS: readonly Channel[] = [
     phones: 12,
     referers: 'direct 100',
   }),
-  channel('Product', 'Product', {
+  channel('Product', undefined, {
     quality: 1,
     weight: 10,
     phones: 0.5,

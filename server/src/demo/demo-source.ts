@@ -18,6 +18,8 @@ export interface DemoSourceParts {
   readonly sums: readonly LinkSums[];
   /** Holds back while too much is on its way to the event store. */
   readonly keepPace: (clicks: number) => Promise<void>;
+  /** Told how many clicks an earlier run has brought in. */
+  readonly onStart: (clicks: number) => void;
 }
 
 const LINKS_PER_BATCH = 500;
@@ -40,6 +42,7 @@ export function demoSourceName(workspaceId: string): string {
 
 async function* batches(parts: DemoSourceParts, from: State | undefined): AsyncGenerator<Batch> {
   const { clicks } = parts.plan;
+  parts.onStart(from?.next ?? 0);
   if (!from) yield* catalogBatches(parts);
   for (let next = from?.next ?? 0; next < clicks; ) {
     const end = Math.min(next + CLICKS_PER_BATCH, clicks);
@@ -57,8 +60,10 @@ function* catalogBatches({ plan, events, sums }: DemoSourceParts): Generator<Bat
   const { catalog, startMs } = events;
   const createdAt = isoTime(startMs);
   const hooks: Entry[] = [
-    ['domain', { id: catalog.domainId, workspaceId, slug: plan.domain, verified: true, createdAt }],
-    ...catalog.folders.map((folder): Entry => ['folder', { ...folder, workspaceId, createdAt }]),
+    ['domain', { ...domainValues(plan, catalog.domainId), createdAt }],
+    ...catalog.folders.map(
+      (folder): Entry => ['folder', { ...folder, workspaceId, accessLevel: 'write', createdAt }],
+    ),
     ...catalog.tags.map((tag, i): Entry => {
       const color = TAG_COLORS[i % TAG_COLORS.length];
       return ['tag', { ...tag, workspaceId, color, createdAt }];
@@ -72,6 +77,11 @@ function* catalogBatches({ plan, events, sums }: DemoSourceParts): Generator<Bat
       .map(([type, values]) => ({ number: 0, type, values }));
     yield { lines, state: {} };
   }
+}
+
+/** Nobody can register it, so that nobody else could prove that it is theirs. */
+function domainValues({ workspaceId, domain, mark }: DemoPlan, id: string): object {
+  return { id, workspaceId, slug: domain, verified: true, verificationCode: `linktrail-${mark}` };
 }
 
 function linkValues(plan: DemoPlan, { catalog }: DemoEvents, i: number, sum: LinkSums): object {

@@ -34,6 +34,8 @@ export interface DemoRequest {
 export interface DemoProgress {
   readonly done: number;
   readonly total: number;
+  /** What an earlier run had done. */
+  readonly before: number;
   readonly unit: string;
   readonly note?: string;
 }
@@ -55,7 +57,7 @@ export interface DemoReport {
 export const DEFAULT_CLICKS = 100_000;
 const DEFAULT_SEED = 1;
 /** What a click takes on disk with its share of leads and sales, journal and archive included. */
-export const BYTES_PER_CLICK = 1_200;
+const BYTES_PER_CLICK = 500;
 /** So many more are made before the earlier ones are all stored. */
 const CLICKS_AHEAD = 100_000;
 const MINUTE_MS = 60_000;
@@ -89,16 +91,26 @@ export function createDemo(parts: DemoParts) {
     const state = found ?? (await begin(request));
     const plan = planOf(workspace.id, state);
     const events = createDemoEvents(plan);
+    let before = 0;
     const show = (done: number, note?: string) =>
-      progress({ done, total: plan.clicks, unit: 'clicks', ...(note !== undefined && { note }) });
+      progress({ done, before, total: plan.clicks, unit: 'clicks', ...(note !== undefined && { note }) });
+    const source = (sums: readonly LinkSums[]) =>
+      openDemoSource({
+        plan,
+        events,
+        sums,
+        keepPace: createPace(parts.settle),
+        onStart: (next) => {
+          before = next;
+        },
+      });
 
     await show(0, 'adding up');
     const sums = await events.sum(signal);
     const report = { ...totals(sums), seed: plan.seed, domain: plan.domain, links: sums.length };
     if (state.finished) return { ...report, wasThere: true, resumed: false };
-    const source = openDemoSource({ plan, events, sums, keepPace: createPace(parts.settle) });
     const { resumed } = await parts
-      .importLines({ source, signal, progress: ({ done }) => show(done) })
+      .importLines({ source: source(sums), signal, progress: ({ done }) => show(done) })
       .catch(async (error: unknown) => {
         if (!isRefusal(error)) throw error;
         if (!found) await marks.delete(markName(workspace.id));

@@ -4,6 +4,7 @@ import { createCleanup } from '../db/cleanup.ts';
 import { type Database, isUniqueViolation } from '../db/database.ts';
 import { appendOutbox } from '../db/outbox.ts';
 import type { PageRequest } from '../db/page.ts';
+import type { SaveImage } from '../files/image.ts';
 import { type Actor, planIncludes } from '../http/operation.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { AppError, invalid } from '../kernel/errors.ts';
@@ -27,9 +28,6 @@ export interface DomainLinks {
   /** Whether it has a link other than its root. */
   hasLinks(slug: string): Promise<boolean>;
 }
-
-/** Keeps an image given as a data URL and returns its address; refuses what is no image, naming the field. */
-export type SaveImage = (dataUrl: string, field: string) => Promise<string>;
 
 export interface DomainsParts {
   readonly db: Database;

@@ -159,7 +159,7 @@ eachDatabase('an import by the API', (databases) => {
     const { t, ours } = await openTarget();
     await assert.rejects(
       run(t, ours, { token: 'lt_wrong' }),
-      /The other service answered 401: .*Check --token\.$/,
+      /The other service answered 401: .*Check --token, and --server: is it the service that the token belongs to\?$/,
     );
   });
 });

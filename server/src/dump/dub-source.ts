@@ -199,6 +199,12 @@ function waitSeconds(header: string | null): number {
   return Number.isFinite(seconds) && seconds >= 0 ? Math.max(1, Math.ceil(seconds)) : DEFAULT_WAIT_SECONDS;
 }
 
+/** A key is also unknown to a service that it is not a key of. */
+const HINTS: Readonly<Record<number, string>> = {
+  401: ' Check --token, and --server: is it the service that the token belongs to?',
+  404: ' Check --server.',
+};
+
 /** What the other service says, for whoever runs the import. */
 function readable(error: unknown): unknown {
   if (error instanceof HTTPClientError) {
@@ -206,8 +212,7 @@ function readable(error: unknown): unknown {
     return new AppError('unprocessable_entity', reason, { cause: error });
   }
   if (error instanceof UnprocessableEntity || !(error instanceof DubError)) return error;
-  const hint =
-    error.statusCode === 401 ? ' Check --token.' : error.statusCode === 404 ? ' Check --server.' : '';
+  const hint = HINTS[error.statusCode] ?? '';
   return new AppError(
     'unprocessable_entity',
     `The other service answered ${error.statusCode}: ${error.message}.${hint}`.replaceAll('..', '.'),

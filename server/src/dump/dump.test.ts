@@ -288,8 +288,8 @@ eachDatabase('a dump', (databases) => {
     );
     await sql`delete from domain`.execute(first.app.db.query);
     const text = await exportText(first.app);
-    // The two links, and the lines that say which webhook hears of one of them and which partner has it.
-    assert.equal(parseDump(text).at(-1)?.leftOut, 4);
+    // The two links, and the lines that say which webhook hears of one of them, which partner has it, and its code.
+    assert.equal(parseDump(text).at(-1)?.leftOut, 5);
     await importText(second.app, text);
   });
 });
@@ -384,6 +384,13 @@ const WRONG: readonly Bad[] = [
     'expiredUrl',
     { expiredUrl: 'javascript:alert(1)' },
     /javascript/,
+  ),
+  bad(
+    'a domain under another name',
+    'domain',
+    'slug',
+    { slug: 'new.example.com' },
+    /has go\.example\.com here/,
   ),
   bad('a link without a key', 'link', 'key', { key: undefined }, /missing/),
   bad('a link to code', 'link', 'url', { url: 'javascript:alert(1)' }, /javascript/),

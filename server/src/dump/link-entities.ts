@@ -135,6 +135,7 @@ function domainSpec({ files, defaultDomain }: LinkEntityParts): TableSpec {
       { field: 'primary', columns: ['workspace_id'], where: (row) => row.is_primary === 1 },
     ],
     imageFields: ['logo'],
+    fixed: { slug: 'its links would not follow: rename the domain itself' },
     derive: async (items) => {
       const own = items.filter(({ row }) => row.slug === defaultDomain);
       const reason = `${defaultDomain} is the default domain of this instance and belongs to no workspace`;

@@ -37,6 +37,8 @@ export interface TableSpec {
   /** Fields whose values together belong to one row only, apart from the key. */
   readonly unique?: readonly UniqueRule[];
   readonly imageFields?: readonly string[];
+  /** Fields that an import does not change in a row that is there, and why. */
+  readonly fixed?: Readonly<Record<string, string>>;
   /** The column that says whose the row is; a row never changes hands. */
   readonly workspaceColumn?: string;
   readonly ofWorkspace?: (workspaceId: string) => RawBuilder<unknown>;
@@ -184,6 +186,7 @@ function createWriter(parts: WriterParts): Entity['write'] {
     );
     const existing = new Map(rows.map((row) => [keyOf(row), row]));
     reject(spec, ownershipProblems(spec, items, existing, keyOf));
+    reject(spec, fixedProblems(spec, items, existing, keyOf));
     for (const { row } of items) fillGaps(gaps, row, existing.get(keyOf(row)), clock.now());
     await spec.derive?.(items);
 
@@ -219,6 +222,23 @@ function ownershipProblems(
     const before = existing.get(keyOf(row));
     if (!before || row[column] === undefined || before[column] === row[column]) return [];
     return [{ line, field: 'id', reason: `${row.id} is taken in the workspace ${before[column]}` }];
+  });
+}
+
+function fixedProblems(
+  spec: TableSpec,
+  items: readonly DraftItem[],
+  existing: ReadonlyMap<string, Row>,
+  keyOf: (row: DraftRow) => string,
+): Conflict[] {
+  return Object.entries(spec.fixed ?? {}).flatMap(([field, why]) => {
+    const column = columnOf(spec, field);
+    return items.flatMap(({ line, row }) => {
+      const before = existing.get(keyOf(row));
+      return !before || before[column] === row[column]
+        ? []
+        : [{ line, field, reason: `${row.id} has ${before[column]} here, and ${why}` }];
+    });
   });
 }
 

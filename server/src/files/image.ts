@@ -48,3 +48,6 @@ export function readImage(dataUrl: string, field: string): { bytes: Buffer; kind
 function tooLarge(field: string) {
   return invalid(field, `must be an image of at most ${MAX_IMAGE_BYTES} bytes`);
 }
+
+/** Keeps an image given as a data URL and returns its address; refuses what is no image, naming the field. */
+export type SaveImage = (dataUrl: string, field: string) => Promise<string>;

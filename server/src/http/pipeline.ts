@@ -18,13 +18,7 @@ import {
   type Throttle,
 } from './operation.ts';
 import { refusalAnswer } from './problem.ts';
-import {
-  PAGE_WINDOWS,
-  type RateWindow,
-  rateHeaders,
-  rateWindow,
-  type TakeRequest,
-} from './rate-limit.ts';
+import { PAGE_WINDOWS, type RateWindow, rateHeaders, rateWindow, type TakeRequest } from './rate-limit.ts';
 
 export interface Incoming {
   readonly method: string;

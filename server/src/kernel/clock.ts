@@ -25,6 +25,10 @@ export function manualClock(startMs: number): ManualClock {
   };
 }
 
+let lastIso = { ms: 0, text: new Date(0).toISOString() };
+
+/** What is made together has the same time: the last one is remembered. */
 export function isoTime(ms: number): string {
-  return new Date(ms).toISOString();
+  if (ms !== lastIso.ms) lastIso = { ms, text: new Date(ms).toISOString() };
+  return lastIso.text;
 }

@@ -17,6 +17,8 @@ export type Moment =
   | { readonly ms?: undefined; readonly day: CalendarDay };
 
 const require = createRequire(import.meta.url);
+/** Longer texts are no dates, and to look for one in them takes seconds. */
+const MAX_LENGTH = 100;
 const EXACT = /^\d{4}-\d{2}-\d{2}T.*(Z|[+-]\d{2}:?\d{2})$/i;
 
 /** Milliseconds since the epoch; undefined when no date can be read. A date without a time means noon. */
@@ -46,6 +48,7 @@ function readExact(text: string): number | undefined {
 
 /** The package is loaded by the first phrase: every start would otherwise wait for its many files. */
 function readPhrase(text: string, nowMs: number, offsetMinutes: number): ParsedResult | undefined {
+  if (text.length > MAX_LENGTH) return undefined;
   const { parse } = require('chrono-node/en') as typeof Chrono;
   return parse(text, { instant: new Date(nowMs), timezone: offsetMinutes })[0];
 }

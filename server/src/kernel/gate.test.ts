@@ -29,6 +29,23 @@ describe('a gate', () => {
     assert.deepEqual(started, [1, 2, 3, 4]);
   });
 
+  test('refuses who has waited too long, and keeps the places of the others', async ({ mock }) => {
+    mock.timers.enable({ apis: ['setTimeout'] });
+    const gate = createGate({ running: 1, waiting: 2, waitMs: 1_000 });
+    const ends = [1, 2].map(() => Promise.withResolvers<string>());
+    const first = gate(() => (ends[0] as (typeof ends)[0]).promise);
+    const late = gate(async () => 'never');
+    mock.timers.tick(600);
+    const patient = gate(() => (ends[1] as (typeof ends)[0]).promise);
+    mock.timers.tick(600);
+    await assert.rejects(late, (error) => error instanceof AppError && error.status === 429);
+    ends[0]?.resolve('first');
+    assert.equal(await first, 'first');
+    mock.timers.tick(5_000);
+    ends[1]?.resolve('patient');
+    assert.equal(await patient, 'patient');
+  });
+
   test('gives the place of failed work to the next', async () => {
     const gate = createGate({ running: 1, waiting: 0 });
     await assert.rejects(

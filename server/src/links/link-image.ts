@@ -1,10 +1,8 @@
 // The preview image of a link: what may be given, and what is kept of it.
+import type { SaveImage } from '../files/image.ts';
 import { AppError, invalid } from '../kernel/errors.ts';
 import { MAX_URL_LENGTH } from './link.ts';
 import type { LinkDraft } from './link-draft.ts';
-
-/** Keeps an image given as a data URL and returns its address; refuses what is no image, naming the field. */
-export type SaveImage = (dataUrl: string, field: string) => Promise<string>;
 
 /** The draft with the image in the form it is kept in; not inside a transaction, for it may write a file. */
 export async function withStoredImage(draft: LinkDraft, saveImage: SaveImage): Promise<LinkDraft> {

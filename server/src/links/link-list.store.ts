@@ -14,6 +14,7 @@ import {
   type ChunkSizes,
   chunksOf,
   columnsOf,
+  isIndexed,
   type LinkOrder,
   type LinkSort,
   orderBy,
@@ -34,6 +35,9 @@ const SIZES: LinkListSizes = {
   fewLinks: 10_000,
   walkBeforeSearch: 10_000,
 };
+
+/** So many entries of an index are looked at in the time of one link that has to be read. */
+const ENTRIES_PER_LINK = 20;
 
 const WORKSPACE: Scope = { by: 'workspace' };
 const BY_CREATION: LinkOrder = { sortBy: 'createdAt', direction: 'desc' };
@@ -68,8 +72,10 @@ export function createLinkListStore(
     const { scope, size } = await smallestScope(filter);
     // A walk in the order of the list ends with the page; one through all links may be in vain, so it has a limit.
     const onWalk = ((slice.skip + slice.take) * (await counters.size(filter, WORKSPACE))) / Math.max(size, 1);
-    const limit = Math.min(byCreation ? Infinity : size, filter.search ? sizes.walkBeforeSearch : Infinity);
-    if (byCreation || onWalk < size) {
+    // An index entry is gathered in a fraction of the time that a link takes to be read on a walk.
+    const worth = isIndexed(filter, scope) ? size / ENTRIES_PER_LINK : size;
+    const limit = Math.min(byCreation ? Infinity : worth, filter.search ? sizes.walkBeforeSearch : Infinity);
+    if (byCreation || onWalk < worth) {
       const found = await walk(filter, byCreation ? scope : WORKSPACE, order, slice, limit);
       if (found) return found;
     }
@@ -94,6 +100,7 @@ export function createLinkListStore(
     for await (const { keys, size } of chunksOf(db, filter, scope, order, {
       ...sizes,
       firstChunk: Math.max(sizes.firstChunk, 2 * (skip + take)),
+      indexed: isIndexed(filter, scope),
     })) {
       if (walked >= limit) return undefined;
       for (const id of await ids(sorted(filter, order, keys, { skip: 0, take: skip + take - found.size })))
@@ -112,26 +119,27 @@ export function createLinkListStore(
     { skip, take }: Slice,
   ): Promise<string[]> {
     let best: Place[] = [];
-    for await (const keys of everything(filter, scope)) {
+    for await (const keys of everything(filter, scope, isIndexed(filter, scope))) {
       const { rows } = await sorted(filter, order, keys, { skip: 0, take: skip + take }).execute(db.query);
       best = best.length === 0 ? rows : [...best, ...rows].sort(inOrder(order)).slice(0, skip + take);
     }
     return best.slice(skip).map((place) => place.id);
   }
 
-  /** The links of a scope: in one query when they are few, in chunks otherwise. */
-  async function* everything(filter: LinkFilter, scope: Scope): AsyncGenerator<Keys> {
-    if ((await counters.size(filter, scope)) <= sizes.fewLinks) return yield inAnyOrder(filter, scope);
-    for await (const { keys } of chunksOf(db, filter, scope, BY_CREATION, sizes)) yield keys;
+  /** The links of a scope: from its index where that says enough, else in one query when they are few. */
+  async function* everything(filter: LinkFilter, scope: Scope, indexed: boolean): AsyncGenerator<Keys> {
+    const few = !indexed && (await counters.size(filter, scope)) <= sizes.fewLinks;
+    if (few) return yield inAnyOrder(filter, scope);
+    for await (const { keys } of chunksOf(db, filter, scope, BY_CREATION, { ...sizes, indexed })) yield keys;
   }
 
   /** Among these are all links of the filter. */
-  async function* mayMatch(filter: LinkFilter): AsyncGenerator<Keys> {
+  async function* mayMatch(filter: LinkFilter, grouping?: LinkGrouping): AsyncGenerator<Keys> {
     const { scope, size } = await smallestScope(filter);
     const candidates =
       filter.search && size > sizes.fewLinks ? await search.findCandidates(filter.search) : undefined;
     if (candidates) yield bySeq(candidates);
-    else yield* everything(filter, scope);
+    else yield* everything(filter, scope, grouping !== 'userId' && isIndexed(filter, scope));
   }
 
   async function ids(query: RawBuilder<unknown>): Promise<string[]> {
@@ -199,7 +207,7 @@ export function createLinkListStore(
   async function countEach(filter: LinkFilter, grouping: LinkGrouping): Promise<LinkGroup[]> {
     const totals = new Map<string, number>();
     const value = GROUP_VALUE[grouping];
-    for await (const keys of mayMatch(filter)) {
+    for await (const keys of mayMatch(filter, grouping)) {
       const found = sql`select ${value} as value from ${matching(filter, keys)}`;
       const pairs = sql`select link_tag.tag_id as value from (select link.id as id from ${matching(filter, keys)}) as found
         cross join link_tag where link_tag.link_id = found.id`;
@@ -223,14 +231,15 @@ const GROUP_VALUE = {
   tagId: sql`''`,
 } as const;
 
-/** A query for links by their `id` or their `seq`. */
+/** A query for links by their `id` or their `seq`, or for places that hold all that the filter and the list need. */
 interface Keys {
-  readonly by: 'id' | 'seq';
+  readonly by: 'id' | 'seq' | 'place';
   readonly query: RawBuilder<unknown>;
 }
 
 /** From each of the keys to its link, in this order: an engine left to choose might go through all links instead. */
 function matching(filter: LinkFilter, { by, query }: Keys): RawBuilder<unknown> {
+  if (by === 'place') return sql`(${query}) as link where ${conditions(filter)}`;
   return sql`(${query}) as keys cross join link where ${sql.ref(`link.${by}`)} = ${sql.ref(`keys.${by}`)} and ${conditions(filter)}`;
 }
 

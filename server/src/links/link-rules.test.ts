@@ -5,15 +5,8 @@ import { type Actor, PLANS, type Plan } from '../http/operation.ts';
 import { AppError } from '../kernel/errors.ts';
 import { EMPTY_FIELDS, type Link } from './link.ts';
 import type { LinkDraft } from './link-draft.ts';
-import {
-  applyOwnRules,
-  applySharedRules,
-  attempt,
-  type Found,
-  type Item,
-  type Lookups,
-  newItem,
-} from './link-rules.ts';
+import { attempt, type Item, newItem } from './link-item.ts';
+import { applyOwnRules, applySharedRules, type Found, type Lookups } from './link-rules.ts';
 
 const OWN: LinkDomain = { slug: 'go.acme.example', shared: false, caseSensitive: false };
 const SHARED: LinkDomain = { slug: 'localhost:3000', shared: true, caseSensitive: false };

@@ -1,13 +1,12 @@
 // The rules a link must pass, in the order in which they are told to the caller: first failure wins. The same
 // for one link and for a hundred, for a new one and for a change; look-ups are shared by all items of a call.
-import { type LinkDomain, namesOf } from '../domains/domain.ts';
+import type { LinkDomain } from '../domains/domain.ts';
 import { type Actor, type Plan, planIncludes } from '../http/operation.ts';
 import { parseHumanDate } from '../kernel/dates.ts';
 import { readDestination } from '../kernel/destination.ts';
 import { AppError, invalid } from '../kernel/errors.ts';
 import { foldName } from '../tags/tag.ts';
 import {
-  EMPTY_FIELDS,
   type Link,
   type LinkFields,
   type LinkTag,
@@ -17,26 +16,9 @@ import {
   UTM_FIELDS,
 } from './link.ts';
 import type { LinkDraft } from './link-draft.ts';
+import { changesKey, type Item, isOn, newItem } from './link-item.ts';
 import { checkedKey, checkedPrefix, DEFAULT_KEY_LENGTH, keySlot, storedKey } from './link-key.ts';
 import { CAMPAIGN_FIELDS, type Campaign, campaignOf, pointsAt, withCampaign } from './link-url.ts';
-
-/** One link on its way through the rules. */
-export interface Item {
-  readonly draft: LinkDraft;
-  readonly existing: Link | undefined;
-  /** Tags by id and tags by name add up, instead of ids winning. */
-  readonly addUpTags: boolean;
-  readonly fields: LinkFields;
-  domain: LinkDomain | undefined;
-  /** The key is to be made up, behind this prefix. */
-  random: boolean;
-  prefix: string | undefined;
-  /** Undefined: the tags stay as they are. */
-  tags: readonly LinkTag[] | undefined;
-  /** Undefined: the webhooks stay as they are. */
-  webhookIds: readonly string[] | undefined;
-  error: AppError | undefined;
-}
 
 /** The program and the partner that a link is said to belong to. */
 export interface ProgramWish {
@@ -72,42 +54,6 @@ export interface Found {
   /** In use already, or claimed by an earlier item of this call. */
   readonly keys: Set<string>;
   readonly externalIds: Set<string>;
-}
-
-/** A draft that could not even be read is an item that has failed already. */
-export function newItem(draft: LinkDraft | AppError, existing?: Link, addUpTags = false): Item {
-  const error = draft instanceof AppError ? draft : undefined;
-  return {
-    draft: draft instanceof AppError ? {} : draft,
-    existing,
-    addUpTags,
-    fields: { ...EMPTY_FIELDS, ...(existing && pickFields(existing)) },
-    domain: undefined,
-    random: false,
-    prefix: undefined,
-    tags: undefined,
-    webhookIds: undefined,
-    error,
-  };
-}
-
-function pickFields(link: Link): LinkFields {
-  return Object.fromEntries(
-    Object.keys(EMPTY_FIELDS).map((name) => [name, link[name as keyof LinkFields]]),
-  ) as unknown as LinkFields;
-}
-
-/** Runs one half of the rules; a refusal becomes the item's own error. */
-export async function attempt(items: readonly Item[], step: (item: Item) => Promise<void>): Promise<void> {
-  for (const item of items) {
-    if (item.error) continue;
-    try {
-      await step(item);
-    } catch (error) {
-      if (!(error instanceof AppError)) throw error;
-      item.error = error;
-    }
-  }
 }
 
 /** Destination, plan, domain and the form of the key: all that needs no look at other links. */
@@ -270,18 +216,6 @@ function applyPlainFields({ draft, fields }: Item): void {
     fields.description = draft.description && truncate(draft.description, 240);
   if (draft.externalId !== undefined)
     fields.externalId = draft.externalId && stripExternalPrefix(draft.externalId);
-}
-
-/** Whether the key is new to the link: then it must be free. */
-export function changesKey({ existing, fields, domain, random }: Item): boolean {
-  if (random || !domain) return false;
-  return (
-    !existing || !isOn(existing, domain) || keySlot(domain, existing.key) !== keySlot(domain, fields.key)
-  );
-}
-
-function isOn(link: Link, domain: LinkDomain): boolean {
-  return namesOf(domain).includes(link.domain);
 }
 
 function claimKey(item: Item, found: Found): void {

@@ -10,15 +10,14 @@ export type Campaign = Partial<Record<CampaignField, string | null>>;
 
 /** The address with the given parameters set or removed; the same text when they are so already. */
 export function withCampaign(url: string, campaign: Campaign): string {
-  const parsed = URL.parse(url);
+  const given = CAMPAIGN_FIELDS.filter((field) => campaign[field] !== undefined);
+  const parsed = given.length === 0 ? null : URL.parse(url);
   if (!parsed) return url;
   const { searchParams } = parsed;
-  const wanted = CAMPAIGN_FIELDS.filter((field) => campaign[field] !== undefined).map(
-    (field) => [field, campaign[field]?.replace('+', ' ') || null] as const,
-  );
+  const wanted = given.map((field) => [field, campaign[field]?.replace('+', ' ') || null] as const);
   const changes = wanted.filter(([field, value]) => {
-    const given = searchParams.getAll(field);
-    return value === null ? given.length > 0 : given.length !== 1 || given[0] !== value;
+    const values = searchParams.getAll(field);
+    return value === null ? values.length > 0 : values.length !== 1 || values[0] !== value;
   });
   if (changes.length === 0) return url;
   for (const [field, value] of changes) {

@@ -33,17 +33,41 @@ export interface ChunkSizes {
   readonly largestChunk: number;
 }
 
+/** What the indexes of a domain and of a folder hold: enough to sort by, and to decide on, without the link itself. */
+const INDEXED_COLUMNS = [
+  'workspace_id',
+  'domain',
+  'folder_id',
+  'archived',
+  'clicks',
+  'sale_amount',
+  'last_clicked_at',
+] as const;
+
+/** Whether the index of the scope answers for all that the filter says and the list goes by. */
+export function isIndexed({ userId, tenantId, search }: LinkFilter, scope: Scope): boolean {
+  if (userId !== undefined || tenantId !== undefined || search) return false;
+  return scope.by === 'domain' || scope.by === 'folder';
+}
+
+interface Part {
+  readonly skip?: number;
+  readonly take: number;
+  /** With each place also the columns that are in the index. */
+  readonly indexed?: boolean;
+}
+
 /** At most so many places of the scope, in order. Other orders than by creation are there for a whole workspace only. */
 export function places(
   filter: LinkFilter,
   scope: Scope,
   order: LinkOrder,
-  { skip = 0, take }: { skip?: number; take: number },
+  { skip = 0, take, indexed = false }: Part,
 ) {
   const branches = archivedValues(filter).flatMap((archived) =>
     scope.by === 'tags'
       ? scope.values.map((tagId) => ofTag(tagId, archived, order))
-      : [ofLinks(filter, scope, archived, order)],
+      : [ofLinks(filter, scope, { archived, indexed }, order)],
   );
   const page = sql`limit ${take} offset ${skip}`;
   if (branches.length === 1) return sql<Place>`${branches[0]} ${page}`;
@@ -58,13 +82,13 @@ export async function* chunksOf(
   filter: LinkFilter,
   scope: Scope,
   order: LinkOrder,
-  sizes: ChunkSizes,
+  { firstChunk, largestChunk, indexed }: ChunkSizes & Pick<Part, 'indexed'>,
 ) {
-  const { firstChunk, largestChunk } = sizes;
   let { after } = order;
   for (let take = Math.min(firstChunk, largestChunk); ; take = Math.min(take * 4, largestChunk)) {
     const from = { ...order, after };
-    yield { keys: { by: 'id' as const, query: places(filter, scope, from, { take }) }, size: take };
+    const query = places(filter, scope, from, { take, indexed: indexed ?? false });
+    yield { keys: { by: indexed ? ('place' as const) : ('id' as const), query }, size: take };
     const { rows } = await places(filter, scope, from, { skip: take - 1, take: 1 }).execute(db.query);
     after = rows[0];
     if (!after) return;
@@ -85,13 +109,14 @@ export function columnsOf({ sortBy }: LinkOrder): string[] {
 function ofLinks(
   filter: LinkFilter,
   scope: Exclude<Scope, { by: 'tags' }>,
-  archived: number,
+  { archived, indexed }: { archived: number; indexed: boolean },
   order: LinkOrder,
 ): RawBuilder<Place> {
   const columns = columnsOf(order);
   // PostgreSQL does not see that a column which is null throughout changes nothing in the order.
   const constant = scope.by === 'folder' && scope.value === null ? ['link.folder_id'] : [];
-  return sql<Place>`select id, created_at, ${sql.ref(columns[0] as string)} as sort_value from link
+  const others = indexed ? sql`, ${sql.join(INDEXED_COLUMNS.map((name) => sql.ref(name)))}` : sql``;
+  return sql<Place>`select id, created_at, ${sql.ref(columns[0] as string)} as sort_value${others} from link
     where ${inScope(filter, scope)} and archived = ${archived} and ${beyond(columns, order)} ${orderBy([...constant, ...columns], order)}`;
 }
 

@@ -10,22 +10,20 @@ import { AppError } from '../kernel/errors.ts';
 import type { Ids } from '../kernel/ids.ts';
 import type { Tags } from '../tags/tags.ts';
 import type { Workspaces } from '../workspaces/workspaces.ts';
-import { findFreeKeys, keysByDomain } from './free-keys.ts';
-import { type LinkStore, type NewLink, toColumns } from './link.store.ts';
+import { type FreeKeysParts, findFreeKeys, keysByDomain } from './free-keys.ts';
+import type { LinkStore } from './link.store.ts';
 import { type Link, type LinkFields, type LinkTag, ROOT_KEY } from './link.ts';
 import type { LinkDraft } from './link-draft.ts';
 import type { RecordLinks } from './link-events.ts';
+import { attempt, changesKey, type Item, newItem } from './link-item.ts';
 import { DEFAULT_KEY_LENGTH, lookupKey } from './link-key.ts';
+import { type NewLink, toColumns } from './link-row.ts';
 import {
   applyOwnRules,
   applySharedRules,
   assertNamed,
-  attempt,
-  changesKey,
   type Found,
-  type Item,
   type Lookups,
-  newItem,
   type ProgramLink,
   type ProgramWish,
 } from './link-rules.ts';
@@ -64,13 +62,19 @@ export function createLinkWrites(parts: LinkWritesParts) {
     await attempt(items, (item) => applyOwnRules(item, actor, look));
     const found = await findOut(parts, actor.workspaceId, items);
     await attempt(items, (item) => applySharedRules(item, look, found));
-    await assignRandomKeys(items, found.keys);
+    const [guessed, asked] = partition(items, mayBeGuessed);
+    await assignRandomKeys(guessed, found.keys, NOTHING_TAKEN);
+    await assignRandomKeys(asked, found.keys, store);
     return found;
   }
 
-  async function assignRandomKeys(items: readonly Item[], claimed: Set<string>): Promise<void> {
+  async function assignRandomKeys(
+    items: readonly Item[],
+    claimed: Set<string>,
+    known: FreeKeysParts,
+  ): Promise<void> {
     const seekers = items.filter((item) => !item.error && item.random).map(toSeeker);
-    const keys = await findFreeKeys(store, seekers, claimed);
+    const keys = await findFreeKeys(known, seekers, claimed);
     for (const seeker of seekers) {
       const key = keys.get(seeker);
       if (key !== undefined) seeker.item.fields.key = key;
@@ -120,6 +124,7 @@ export function createLinkWrites(parts: LinkWritesParts) {
       await assignRandomKeys(
         open.filter((item) => !created.has(item)),
         claimed,
+        store,
       );
       open = open.filter((item) => !item.error && !created.has(item));
     }
@@ -247,6 +252,24 @@ function wantedKeys(items: readonly Item[]) {
     item.domain && changesKey(item) ? [{ domain: item.domain, key: item.fields.key }] : [],
   );
   return keysByDomain(wanted);
+}
+
+const NOTHING_TAKEN: FreeKeysParts = { takenKeys: async () => new Set() };
+
+/**
+ * Whether a random key can do without a look at those in use: a long one is hardly ever among them, and if it is, the
+ * insert says so. Not where the insert could not tell: a key on the former name of the domain, or whether it is the key
+ * or the external id that is taken.
+ */
+function mayBeGuessed({ existing, random, domain, draft, fields }: Item): boolean {
+  if (existing || !random) return false;
+  const length = draft.keyLength ?? DEFAULT_KEY_LENGTH;
+  return length >= DEFAULT_KEY_LENGTH && !domain?.formerSlug && fields.externalId === null;
+}
+
+function partition<T>(items: readonly T[], test: (item: T) => boolean): [T[], T[]] {
+  const { yes = [], no = [] } = Object.groupBy(items, (item) => (test(item) ? 'yes' : 'no'));
+  return [yes, no];
 }
 
 function toSeeker(item: Item) {

@@ -294,8 +294,10 @@ async function assertQuotaLeft(workspaces: Workspaces, actor: Actor): Promise<vo
   if (actor.limits.links !== undefined) await workspaces.assertLinkQuota(actor.workspaceId, 1);
 }
 
-function readDraft(item: unknown): LinkDraft | AppError {
+function readDraft(item: unknown, index: number): LinkDraft | AppError {
   try {
+    if (item === null || typeof item !== 'object' || Array.isArray(item))
+      throw new AppError('bad_request', `invalid_type: [${index}]: a link must be an object`);
     return parseInput(createBody, item);
   } catch (error) {
     if (error instanceof AppError) return error;

@@ -1,20 +1,20 @@
-// SQL for links: rows in and out, and the look-ups that the rules need. Lists and counts are in link-list.store.ts.
-import {
-  type Insertable,
-  type Selectable,
-  type SelectQueryBuilder,
-  type SqlBool,
-  sql,
-  type Updateable,
-} from 'kysely';
+// SQL for links: what is written, and the look-ups that the rules need. Lists and counts are in link-list.store.ts.
+import { type SelectQueryBuilder, type SqlBool, sql, type Updateable } from 'kysely';
 import type { Database } from '../db/database.ts';
 import type { Schema } from '../db/schema.ts';
 import { type LinkDomain, namesOf } from '../domains/domain.ts';
-import { sha256Hex } from '../kernel/ids.ts';
 import type { TagColor } from '../tags/tag.ts';
-import { type Link, type LinkFields, type LinkTag, ROOT_KEY, type TestVariant } from './link.ts';
-
-type Row = Selectable<Schema['link']>;
+import { type Link, type LinkFields, type LinkTag, ROOT_KEY } from './link.ts';
+import {
+  type Attached,
+  type LinkRow,
+  type NewLink,
+  NOTHING,
+  toColumns,
+  toLink,
+  toRows,
+  urlHash,
+} from './link-row.ts';
 
 /** Few enough that a statement stays below the engines' limits on parameters. */
 const ROWS_PER_INSERT = 500;
@@ -22,23 +22,17 @@ const ROWS_PER_INSERT = 500;
 /** Keeps the rows as they are until the transaction ends; SQLite has one writer and needs no lock. */
 export type LinkLock = 'update';
 
-export interface NewLink {
-  readonly id: string;
-  readonly workspaceId: string;
-  readonly userId: string | null;
-  readonly fields: Readonly<LinkFields>;
-  readonly lookupKey: string;
-  readonly createdAt: number;
-}
-
 export function createLinkStore(db: Database) {
-  async function withTags(rows: Row[]): Promise<Link[]> {
+  async function withTags(rows: LinkRow[]): Promise<Link[]> {
     const attached = rows.length === 0 ? new Map() : await attachedTo(rows.map((row) => row.id));
     return rows.map((row) => toLink(row, attached.get(row.id) ?? NOTHING));
   }
 
   /** Rows are locked in the order of the query: the same everywhere, so that nobody waits in a circle. */
-  function found(query: SelectQueryBuilder<Schema, 'link', Row>, lock: LinkLock | undefined): Promise<Row[]> {
+  function found(
+    query: SelectQueryBuilder<Schema, 'link', LinkRow>,
+    lock: LinkLock | undefined,
+  ): Promise<LinkRow[]> {
     return (db.engine === 'postgres' && lock ? query.forUpdate() : query).execute();
   }
 
@@ -165,7 +159,7 @@ export function createLinkStore(db: Database) {
       for (let start = 0; start < links.length; start += ROWS_PER_INSERT) {
         const rows = await db.query
           .insertInto('link')
-          .values(links.slice(start, start + ROWS_PER_INSERT).map(toRow))
+          .values(toRows(links.slice(start, start + ROWS_PER_INSERT)))
           .onConflict((conflict) => conflict.doNothing())
           .returning('id')
           .execute();
@@ -321,144 +315,3 @@ export function createLinkStore(db: Database) {
 export type TestPosition = Pick<Link, 'id' | 'testCompletedAt'>;
 
 export type LinkStore = ReturnType<typeof createLinkStore>;
-
-export function urlHash(url: string): string {
-  return sha256Hex(url).slice(0, 16);
-}
-
-/** The database folds ASCII by itself; null where nothing else is to be folded. */
-function unlessAscii(url: string): string | null {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: the whole of ASCII is meant
-  return /^[\x00-\x7f]*$/.test(url) ? null : url.toLowerCase();
-}
-
-const flag = (value: boolean): number => (value ? 1 : 0);
-const json = (value: unknown): string | null => (value === null ? null : JSON.stringify(value));
-
-/** The columns of the fields given; the others stay out of the statement. */
-export function toColumns(fields: Partial<LinkFields>): Updateable<Schema['link']> {
-  const columns: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(fields)) {
-    const column = COLUMNS[name as keyof LinkFields];
-    columns[column] = typeof value === 'boolean' ? flag(value) : value;
-  }
-  if (fields.url !== undefined) {
-    columns.url_hash = urlHash(fields.url);
-    columns.url_folded = unlessAscii(fields.url);
-  }
-  if (fields.geo !== undefined) columns.geo = json(fields.geo);
-  if (fields.testVariants !== undefined) columns.test_variants = json(fields.testVariants);
-  return columns;
-}
-
-const COLUMNS: Record<keyof LinkFields, keyof Schema['link']> = {
-  domain: 'domain',
-  key: 'key',
-  url: 'url',
-  externalId: 'external_id',
-  tenantId: 'tenant_id',
-  programId: 'program_id',
-  partnerId: 'partner_id',
-  folderId: 'folder_id',
-  trackConversion: 'track_conversion',
-  archived: 'archived',
-  proxy: 'proxy',
-  rewrite: 'rewrite',
-  doIndex: 'do_index',
-  publicStats: 'public_stats',
-  expiresAt: 'expires_at',
-  expiredUrl: 'expired_url',
-  password: 'password',
-  title: 'title',
-  description: 'description',
-  image: 'image',
-  video: 'video',
-  ios: 'ios',
-  android: 'android',
-  geo: 'geo',
-  comments: 'comments',
-  testVariants: 'test_variants',
-  testStartedAt: 'test_started_at',
-  testCompletedAt: 'test_completed_at',
-  utm_source: 'utm_source',
-  utm_medium: 'utm_medium',
-  utm_campaign: 'utm_campaign',
-  utm_term: 'utm_term',
-  utm_content: 'utm_content',
-};
-
-function toRow(link: NewLink): Insertable<Schema['link']> {
-  return {
-    ...(toColumns(link.fields) as Insertable<Schema['link']>),
-    id: link.id,
-    workspace_id: link.workspaceId,
-    user_id: link.userId,
-    lookup_key: link.lookupKey,
-    clicks: 0,
-    leads: 0,
-    conversions: 0,
-    sales: 0,
-    sale_amount: 0,
-    last_clicked_at: 0,
-    created_at: link.createdAt,
-    updated_at: link.createdAt,
-  };
-}
-
-/** What hangs on a link in tables of its own. */
-type Attached = Pick<Link, 'tags' | 'webhookIds'>;
-
-const NOTHING: Attached = { tags: [], webhookIds: [] };
-
-export function toLink(row: Row, { tags, webhookIds }: Attached): Link {
-  return {
-    id: row.id,
-    workspaceId: row.workspace_id,
-    userId: row.user_id,
-    domain: row.domain,
-    key: row.key,
-    url: row.url,
-    externalId: row.external_id,
-    tenantId: row.tenant_id,
-    programId: row.program_id,
-    partnerId: row.partner_id,
-    folderId: row.folder_id,
-    trackConversion: row.track_conversion === 1,
-    archived: row.archived === 1,
-    proxy: row.proxy === 1,
-    rewrite: row.rewrite === 1,
-    doIndex: row.do_index === 1,
-    publicStats: row.public_stats === 1,
-    expiresAt: row.expires_at,
-    expiredUrl: row.expired_url,
-    disabledAt: row.disabled_at,
-    bannedAt: row.banned_at,
-    password: row.password,
-    title: row.title,
-    description: row.description,
-    image: row.image,
-    video: row.video,
-    ios: row.ios,
-    android: row.android,
-    geo: row.geo === null ? null : (JSON.parse(row.geo) as Record<string, string>),
-    comments: row.comments,
-    utm_source: row.utm_source,
-    utm_medium: row.utm_medium,
-    utm_campaign: row.utm_campaign,
-    utm_term: row.utm_term,
-    utm_content: row.utm_content,
-    testVariants: row.test_variants === null ? null : (JSON.parse(row.test_variants) as TestVariant[]),
-    testStartedAt: row.test_started_at,
-    testCompletedAt: row.test_completed_at,
-    clicks: row.clicks,
-    leads: row.leads,
-    conversions: row.conversions,
-    sales: row.sales,
-    saleAmount: row.sale_amount,
-    lastClickedAt: row.last_clicked_at === 0 ? null : row.last_clicked_at,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-    tags,
-    webhookIds,
-  };
-}

@@ -61,6 +61,16 @@ eachDatabase('links in bulk', (databases) => {
     assert.deepEqual(codes(await bulk('POST', [{ url: 'nope' }])), ['unprocessable_entity']);
   });
 
+  test('an item that is no object is refused by its place in the call', async () => {
+    const url = 'https://a.example';
+    const answers = await bulk('POST', ['https://b.example', { url }, null, [{ url }]]);
+    assert.deepEqual(codes(answers), ['ok', 'bad_request', 'bad_request', 'bad_request']);
+    assert.deepEqual(
+      answers.slice(1).map(({ error }) => error),
+      [0, 2, 3].map((index) => `invalid_type: [${index}]: a link must be an object`),
+    );
+  });
+
   test('of two items that want one key or one external id, the later is a conflict', async () => {
     const url = 'https://a.example';
     const answers = await bulk('POST', [

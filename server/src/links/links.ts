@@ -1,6 +1,7 @@
 // The links of a workspace, as a caller uses them: found by id, by the caller's own id or by key, and changed
 // one by one or many in a call, each as far as the folder it is in is open to the caller.
 import type { Domains } from '../domains/domains.ts';
+import type { SaveImage } from '../files/image.ts';
 import type { Actor } from '../http/operation.ts';
 import { readDestination } from '../kernel/destination.ts';
 import { AppError } from '../kernel/errors.ts';
@@ -10,7 +11,7 @@ import type { LinkLock } from './link.store.ts';
 import { type Link, ROOT_KEY, stripExternalPrefix } from './link.ts';
 import { groupCreations } from './link-creations.ts';
 import type { LinkDraft } from './link-draft.ts';
-import { type SaveImage, withBulkImage, withStoredImage } from './link-image.ts';
+import { withBulkImage, withStoredImage } from './link-image.ts';
 import { checkedKey, DEFAULT_KEY_LENGTH, lookupKey } from './link-key.ts';
 import { CAMPAIGN_FIELDS, type Campaign, withCampaign } from './link-url.ts';
 import { assertFolderOpen, createLinkWrites, type LinkWritesParts, type Outcome } from './link-writes.ts';

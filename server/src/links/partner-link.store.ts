@@ -1,8 +1,9 @@
 // SQL for links as they belong to partners of a program.
 import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
-import { type LinkStore, urlHash } from './link.store.ts';
+import type { LinkStore } from './link.store.ts';
 import type { Link } from './link.ts';
+import { urlHash } from './link-row.ts';
 
 export interface PartnerRef {
   readonly programId: string;

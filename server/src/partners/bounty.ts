@@ -71,8 +71,7 @@ export interface SubmittedFile {
 
 type StoredSubmission = Fields<Selectable<Schema['bounty_submission']>>;
 
-export interface Submission
-  extends Omit<StoredSubmission, 'status' | 'urls' | 'files' | 'rejectionReason'> {
+export interface Submission extends Omit<StoredSubmission, 'status' | 'urls' | 'files' | 'rejectionReason'> {
   readonly status: SubmissionStatus;
   readonly urls: readonly string[] | null;
   readonly files: readonly SubmittedFile[] | null;
@@ -107,10 +106,17 @@ export function checkTerms(terms: BountyTerms): void {
   if (terms.rewardAmount === null && !terms.rewardDescription) {
     throw invalid('rewardAmount', 'give rewardAmount or rewardDescription');
   }
-  if (terms.type === 'performance') return checkPerformance(terms);
-  for (const field of ['performanceCondition', 'performanceScope'] as const) {
-    if (terms[field] !== null) throw invalid(field, 'is for bounties of the type performance');
-  }
+  if (terms.type === 'performance') checkPerformance(terms);
+  else assertAbsent(terms, 'performance', ['performanceCondition', 'performanceScope']);
+}
+
+function assertAbsent(
+  terms: BountyTerms,
+  type: BountyTerms['type'],
+  fields: readonly (keyof BountyTerms)[],
+): void {
+  const given = fields.find((field) => terms[field] !== null);
+  if (given !== undefined) throw invalid(given, `is for bounties of the type ${type}`);
 }
 
 function checkTimes({ startMode, startsAt, endsAt, endsAfterDays, submissionsOpenAt }: BountyTerms): void {
@@ -132,9 +138,7 @@ function checkPerformance(terms: BountyTerms): void {
   if (terms.performanceCondition === null) {
     throw invalid('performanceCondition', 'is required for the type performance');
   }
-  for (const field of ['submissionsOpenAt', 'submissionFrequency', 'submissionRequirements'] as const) {
-    if (terms[field] !== null) throw invalid(field, 'is for bounties of the type submission');
-  }
+  assertAbsent(terms, 'submission', ['submissionsOpenAt', 'submissionFrequency', 'submissionRequirements']);
   if (terms.maxSubmissions !== 1) throw invalid('maxSubmissions', 'is 1 for the type performance');
 }
 

@@ -141,5 +141,8 @@ function alreadyPaid(): AppError {
 }
 
 function lockedPayout(status: string): AppError {
-  return new AppError('bad_request', `The commission is in a payout that is ${status} and cannot be changed.`);
+  return new AppError(
+    'bad_request',
+    `The commission is in a payout that is ${status} and cannot be changed.`,
+  );
 }

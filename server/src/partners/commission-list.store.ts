@@ -56,7 +56,8 @@ export function createCommissionListStore(db: Database) {
     else if (!type && !partnerId && customerId === undefined && payoutId === undefined)
       query = query.where('commission.status', 'not in', HIDDEN_STATUSES);
     if (type) query = query.where('commission.type', type.not ? 'not in' : 'in', type.values);
-    if (partnerId) query = query.where('commission.partner_id', partnerId.not ? 'not in' : 'in', partnerId.values);
+    if (partnerId)
+      query = query.where('commission.partner_id', partnerId.not ? 'not in' : 'in', partnerId.values);
     if (customerId !== undefined) query = query.where('commission.customer_id', '=', customerId);
     if (payoutId !== undefined) query = query.where('commission.payout_id', '=', payoutId);
     if (window) {
@@ -128,7 +129,10 @@ export type CommissionListStore = ReturnType<typeof createCommissionListStore>;
 
 /** By the group and the tags that the partner has now; whoever has left the program has none. */
 function enrolmentCondition({ groupId, partnerTagId }: CommissionFilter): Expression<SqlBool> | undefined {
-  const conditions = [...(groupId ? [groupCondition(groupId)] : []), ...(partnerTagId ? [tagCondition(partnerTagId)] : [])];
+  const conditions = [
+    ...(groupId ? [groupCondition(groupId)] : []),
+    ...(partnerTagId ? [tagCondition(partnerTagId)] : []),
+  ];
   if (conditions.length === 0) return undefined;
   return sql<SqlBool>`exists (select 1 from enrolment
     where enrolment.program_id = commission.program_id and enrolment.partner_id = commission.partner_id

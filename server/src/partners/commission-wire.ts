@@ -78,7 +78,14 @@ export function presentCommissionFields(commission: Commission) {
 
 export function presentPayee(partner: Partner) {
   const { id, email, image, payoutsEnabledAt, country } = partner;
-  return { id, name: displayName(partner), email, image, payoutsEnabledAt: orNull(payoutsEnabledAt), country };
+  return {
+    id,
+    name: displayName(partner),
+    email,
+    image,
+    payoutsEnabledAt: orNull(payoutsEnabledAt),
+    country,
+  };
 }
 
 export function presentCommission(shown: ShownCommission): WireCommission {

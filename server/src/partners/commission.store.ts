@@ -153,7 +153,10 @@ export function createCommissionStore(db: Database) {
     /** What is due: made before that time, or of a kind that nobody waits for. */
     async sumDue(earner: Earner, madeBefore: number): Promise<{ count: number; earnings: number }> {
       const row = await due(earner, madeBefore)
-        .select((eb) => [eb.fn.countAll<number>().as('count'), eb.fn.sum<number | null>('earnings').as('sum')])
+        .select((eb) => [
+          eb.fn.countAll<number>().as('count'),
+          eb.fn.sum<number | null>('earnings').as('sum'),
+        ])
         .executeTakeFirstOrThrow();
       return { count: Number(row.count), earnings: Number(row.sum ?? 0) };
     },

@@ -83,7 +83,10 @@ export function createCommissions(parts: CommissionsParts) {
   }
 
   /** With the money of its partner locked; the commission is read again after that. */
-  async function lock(actor: Actor, id: string): Promise<{ commission: Commission; enrolment: Enrolment | undefined }> {
+  async function lock(
+    actor: Actor,
+    id: string,
+  ): Promise<{ commission: Commission; enrolment: Enrolment | undefined }> {
     const { programId, partnerId } = owned(await store.find(id), actor.workspaceId, 'commission');
     const enrolment = await enrolmentStore.findByPartner(programId, partnerId);
     const [commission] = await store.findByIds([id]);
@@ -98,7 +101,8 @@ export function createCommissions(parts: CommissionsParts) {
   ): Promise<Partial<Pick<Commission, 'amount' | 'earnings'>>> {
     const { saleAmount, modifySaleAmount, currency } = change;
     const given = modifySaleAmount ?? saleAmount;
-    const explicit = change.earnings === undefined ? {} : { earnings: parts.toCents(change.earnings, currency) };
+    const explicit =
+      change.earnings === undefined ? {} : { earnings: parts.toCents(change.earnings, currency) };
     if (given === undefined) return explicit;
     if (commission.type !== 'sale') {
       throw new AppError('bad_request', 'custom: saleAmount: only commissions for sales have one');
@@ -177,7 +181,10 @@ export function createCommissions(parts: CommissionsParts) {
         const named = (await store.findByIds(ids)).filter(({ programId }) => programId === program.id);
         const missing = ids.find((id) => !named.some((each) => each.id === id));
         if (missing !== undefined) {
-          throw new AppError('not_found', `custom: commissionIds: there is no commission ${missing.slice(0, 50)}`);
+          throw new AppError(
+            'not_found',
+            `custom: commissionIds: there is no commission ${missing.slice(0, 50)}`,
+          );
         }
         const changed: Commission[] = [];
         for (const commission of named) changed.push(await ledger.change(commission, SET_EVENTS[status]));
@@ -194,7 +201,13 @@ export function createCommissions(parts: CommissionsParts) {
           throw new AppError('bad_request', text);
         }
         const { amount: earnings, description, atMs } = custom;
-        const draft = { type: 'custom', earnings, description, userId: actor.userId, createdAt: atMs } as const;
+        const draft = {
+          type: 'custom',
+          earnings,
+          description,
+          userId: actor.userId,
+          createdAt: atMs,
+        } as const;
         return (await ledger.add(enrolment, draft)) as Commission;
       });
       await parts.aggregation.gather(commission);

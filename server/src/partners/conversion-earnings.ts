@@ -202,7 +202,8 @@ export function createConversionEarnings(parts: ConversionEarningsParts) {
       if (!found) return;
       await enrolmentStore.findByPartner(found.programId, found.partnerId);
       const [commission] = await store.findByIds([found.id]);
-      if (!commission || !REFUNDABLE.includes(commission.status) || !(await ledger.isOpen(commission))) return;
+      if (!commission || !REFUNDABLE.includes(commission.status) || !(await ledger.isOpen(commission)))
+        return;
       if (refundedAmount >= saleAmount) {
         await ledger.change(commission, 'refund');
         return;
@@ -213,7 +214,11 @@ export function createConversionEarnings(parts: ConversionEarningsParts) {
         reward?.type === 'flat'
           ? commission.earnings
           : proportion(commission.earnings, amount, commission.amount);
-      await ledger.change(commission, earnings === 0 ? 'refund' : undefined, earnings ? { amount, earnings } : {});
+      await ledger.change(
+        commission,
+        earnings === 0 ? 'refund' : undefined,
+        earnings ? { amount, earnings } : {},
+      );
     },
 
     async findPartner({ programId, partnerId }: Link): Promise<object | null> {

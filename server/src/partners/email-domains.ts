@@ -14,7 +14,9 @@ export const FREE_DOMAINS: ReadonlySet<string> = new Set(
   virginmedia.com ntlworld.com talktalk.net comcast.net verizon.net att.net sbcglobal.net bellsouth.net cox.net
   charter.net earthlink.net shaw.ca rogers.com sympatico.ca bigpond.com optusnet.com.au telstra.com uol.com.br
   bol.com.br terra.com.br ig.com.br globo.com wp.pl o2.pl onet.pl interia.pl seznam.cz centrum.cz atlas.cz ukr.net
-  i.ua abv.bg mail.bg telenet.be skynet.be ziggo.nl kpnmail.nl planet.nl home.nl bluewin.ch telia.com`.split(/\s+/),
+  i.ua abv.bg mail.bg telenet.be skynet.be ziggo.nl kpnmail.nl planet.nl home.nl bluewin.ch telia.com`.split(
+    /\s+/,
+  ),
 );
 
 export const DISPOSABLE_DOMAINS: ReadonlySet<string> = new Set(
@@ -50,5 +52,7 @@ export const DISPOSABLE_DOMAINS: ReadonlySet<string> = new Set(
   instant-mail.de instantemailaddress.com irish2me.com kasmail.com kaspop.com killmail.com killmail.net klassmaster.com
   kulturbetrieb.info kurzepost.de lifebyfood.com lookugly.com lortemail.dk lroid.com lukop.dk m21.cc meltmail.com
   messagebeamer.de mierdamail.com mbx.cc mvrht.com nervmich.net nervtmich.net netmails.net neverbox.com nincsmail.com
-  nobulk.com noclickemail.com nomail.xl.cx nomorespamemails.com notmailinator.com nurfuerspam.de obobbo.com`.split(/\s+/),
+  nobulk.com noclickemail.com nomail.xl.cx nomorespamemails.com notmailinator.com nurfuerspam.de obobbo.com`.split(
+    /\s+/,
+  ),
 );

@@ -126,10 +126,7 @@ eachDatabase('embed tokens', (databases) => {
     await enrolments.addTotals(p.program.id, b.id, { sales: 1, saleAmount: 500, commissions: 50 });
     const reply = await own(await tokenFor({ partnerId: b.id }), 'GET', 'leaderboard');
     const [first, second] = reply.json;
-    assert.deepEqual(
-      [first.rank, first.isYou, first.earnings, first.saleAmount],
-      [1, false, 90, 900],
-    );
+    assert.deepEqual([first.rank, first.isYou, first.earnings, first.saleAmount], [1, false, 90, 900]);
     assert.deepEqual([second.rank, second.isYou, second.earnings], [2, true, 50]);
     assert.ok(reply.json.length <= 20);
     assert.ok(!/somebody|pn_/i.test(reply.text));

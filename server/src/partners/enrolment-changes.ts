@@ -1,7 +1,7 @@
 // Changes of a partner's place in the program: banned and back, deactivated and back, archived, moved to another
 // group, gone. What each does to links is carried out in small steps; money and codes follow as effects.
 import { createCleanup } from '../db/cleanup.ts';
-import type { Database } from '../db/database.ts';
+import { announce, type Database } from '../db/database.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { LinksOfPartners } from '../links/links-of-partners.ts';
 import type { Workspaces } from '../workspaces/workspaces.ts';
@@ -55,6 +55,8 @@ export function createEnrolmentChanges(parts: EnrolmentChangesParts) {
   async function apply(enrolment: Enrolment, change: Partial<Enrolment>): Promise<Enrolment> {
     const nowMs = clock.now();
     await store.update(enrolment.id, { ...change, updatedAt: nowMs });
+    const { workspaceId, programId, partnerId } = enrolment;
+    announce(db.query, [{ workspaceId, type: 'partner.changed', payload: { programId, partnerId } }]);
     return { ...enrolment, ...change, updatedAt: nowMs };
   }
 

@@ -12,6 +12,10 @@ export interface EnrolmentEffects {
   /** Has come from another group; `enrolment` is as it is now. */
   onMove?(enrolment: Enrolment, before: Enrolment): Promise<void>;
   onDelete?(enrolment: Enrolment): Promise<void>;
+  /** Have joined, or have another group or other tags; all of one program. */
+  onRegroup?(enrolments: readonly Enrolment[]): Promise<void>;
+  /** What the partner has brought or earned is another sum now. */
+  onTotals?(programId: string, partnerId: string): Promise<void>;
   /** An application that was rejected looked like fraud to whoever did so. */
   onFlag?(enrolment: Enrolment, reason: string): Promise<void>;
 }
@@ -19,7 +23,7 @@ export interface EnrolmentEffects {
 /** Filled by the composition, before anything runs. */
 export type EffectList = readonly EnrolmentEffects[];
 
-type Single = Exclude<keyof EnrolmentEffects, 'onMove' | 'onFlag'>;
+type Single = Exclude<keyof EnrolmentEffects, 'onMove' | 'onFlag' | 'onRegroup' | 'onTotals'>;
 
 export async function runEffects(effects: EffectList, event: Single, enrolment: Enrolment): Promise<void> {
   for (const effect of effects) await effect[event]?.(enrolment);

@@ -62,6 +62,16 @@ export function createEnrolmentStore(db: Database) {
       return (await locked(query).execute()).map(toEnrolment);
     },
 
+    /** Those that are rewarded for clicks and follow this one, in the order of their ids. */
+    async findWithClickReward(programId: string, after: string, limit: number): Promise<Enrolment[]> {
+      const query = ofProgram(programId)
+        .where('click_reward_id', 'is not', null)
+        .where('id', '>', after)
+        .orderBy('id')
+        .limit(limit);
+      return (await query.execute()).map(toEnrolment);
+    },
+
     /** With the people behind them, by partner. */
     async findEnrolled(programId: string, partnerIds: readonly string[]): Promise<EnrolledPartner[]> {
       if (partnerIds.length === 0) return [];

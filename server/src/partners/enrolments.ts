@@ -6,6 +6,7 @@ import type { Clock } from '../kernel/clock.ts';
 import { AppError } from '../kernel/errors.ts';
 import type { LinksOfPartners } from '../links/links-of-partners.ts';
 import type { EnrolmentStore } from './enrolment.store.ts';
+import type { EffectList } from './enrolment-effects.ts';
 import { presentEnrolled, presentWebhookPartner, type ShownPartner } from './enrolment-wire.ts';
 import type { PartnerStore } from './partner.store.ts';
 import type { EnrolledPartner, Enrolment, Totals } from './partner.ts';
@@ -24,13 +25,16 @@ export interface EnrolmentsParts {
   readonly partners: PartnerStore;
   readonly tags: PartnerTagStore;
   readonly links: Pick<LinksOfPartners, 'findOfPartners'>;
+  readonly effects: EffectList;
   readonly clock: Clock;
 }
 
 /** Links of one partner that lists show; more are a list of their own. */
 const LINKS_SHOWN = 100;
 
-export function createEnrolments({ db, store, partners, tags, links, clock }: EnrolmentsParts) {
+export function createEnrolments(parts: EnrolmentsParts) {
+  const { db, store, partners, tags, links, effects, clock } = parts;
+
   async function withPeople(enrolments: readonly Enrolment[]): Promise<EnrolledPartner[]> {
     const found = await partners.findByIds(enrolments.map(({ partnerId }) => partnerId));
     const people = new Map(found.map((partner) => [partner.id, partner]));
@@ -102,10 +106,12 @@ export function createEnrolments({ db, store, partners, tags, links, clock }: En
     },
 
     /** Adds to what the partner has brought; in the transaction of what happened, whose time is `atMs`. */
-    addTotals: (programId: string, partnerId: string, added: Totals, atMs?: number): Promise<void> =>
-      store.addTotals(programId, partnerId, added, atMs),
+    async addTotals(programId: string, partnerId: string, added: Totals, atMs?: number): Promise<void> {
+      await store.addTotals(programId, partnerId, added, atMs);
+      for (const effect of effects) await effect.onTotals?.(programId, partnerId);
+    },
 
-    /** Tells analytics of the groups and tags that partners have now. */
+    /** Tells analytics, and whoever else goes by it, of the groups and tags that partners have now. */
     async tellChanged(enrolments: readonly Enrolment[], deleted = false): Promise<void> {
       const tagsOf = await tags.findOfEnrolments(deleted ? [] : enrolments.map(({ id }) => id));
       const events = enrolments.map((enrolment) => {
@@ -119,6 +125,8 @@ export function createEnrolments({ db, store, partners, tags, links, clock }: En
         return { workspaceId: enrolment.workspaceId, type: 'enrolment.changed', payload };
       });
       await appendOutbox(db.query, events, clock.now());
+      if (deleted) return;
+      for (const effect of effects) await effect.onRegroup?.(enrolments);
     },
 
     /** Tells receivers that somebody has joined the program. */

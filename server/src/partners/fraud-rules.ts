@@ -9,7 +9,11 @@ export const CONVERSION_RULES = [
   'referralSourceBanned',
 ] as const;
 /** About the partner as a whole: while one is open, everything new is held. */
-export const PARTNER_RULES = ['partnerCrossProgramBan', 'partnerDuplicateAccount', 'partnerFraudReport'] as const;
+export const PARTNER_RULES = [
+  'partnerCrossProgramBan',
+  'partnerDuplicateAccount',
+  'partnerFraudReport',
+] as const;
 export const FRAUD_TYPES = [...CONVERSION_RULES, ...PARTNER_RULES] as const;
 export type FraudType = (typeof FRAUD_TYPES)[number];
 
@@ -109,7 +113,9 @@ function matchingEmail({ customerEmail, partnerEmail, customerDomains }: FraudFa
 function disposableEmail({ customerEmail }: FraudFacts, { domains = [] }: RuleConfig): Details {
   const domain = domainOf(customerEmail);
   if (domain === undefined) return undefined;
-  return DISPOSABLE_DOMAINS.has(domain) || domains.some((glob) => matches(glob, domain)) ? { domain } : undefined;
+  return DISPOSABLE_DOMAINS.has(domain) || domains.some((glob) => matches(glob, domain))
+    ? { domain }
+    : undefined;
 }
 
 function paidTraffic({ url }: FraudFacts, config: RuleConfig): Details {

@@ -11,8 +11,8 @@ import { isActive } from './enrolment-states.ts';
 import type { Enrolments } from './enrolments.ts';
 import type { FraudStore, StoredRule } from './fraud.store.ts';
 import {
-  FRAUD_TYPES,
   type Finding,
+  FRAUD_TYPES,
   type FraudRule,
   type FraudType,
   findFraud,
@@ -82,7 +82,12 @@ export function createFraudWatch(parts: FraudWatchParts) {
   async function addEvent(
     whose: Earner & { readonly workspaceId: string },
     { type, metadata }: Finding,
-    about: { customerId: string | null; linkId: string | null; commissionId: string | null; eventId: string | null },
+    about: {
+      customerId: string | null;
+      linkId: string | null;
+      commissionId: string | null;
+      eventId: string | null;
+    },
   ): Promise<void> {
     const nowMs = clock.now();
     const { programId, partnerId, workspaceId } = whose;
@@ -104,7 +109,30 @@ export function createFraudWatch(parts: FraudWatchParts) {
     return rulesOf(await store.findRules(programId)).some((rule) => rule.type === type && rule.enabled);
   }
 
+  /** Something is wrong with the partner as a whole. */
+  async function flag(
+    whose: Earner & { readonly workspaceId: string },
+    type: (typeof PARTNER_RULES)[number],
+    metadata: Finding['metadata'],
+  ): Promise<void> {
+    if (!(await isRuleOn(whose.programId, type))) return;
+    const nothing = { customerId: null, linkId: null, commissionId: null, eventId: null };
+    await addEvent(whose, { type, metadata }, nothing);
+  }
+
   return {
+    flag,
+
+    /** Whoever joins under an address that reaches a partner of the program is likely to be that partner. */
+    async checkDuplicate(enrolment: Enrolment): Promise<void> {
+      const person = await people.find(enrolment.partnerId);
+      const same = person?.email ? canonicalEmail(person.email) : '';
+      const other = same === '' ? undefined : await people.findByEmail(same);
+      if (!other || other.id === enrolment.partnerId) return;
+      const enrolled = await enrolments.findEnrolled(enrolment.programId, [other.id]);
+      if (enrolled.has(other.id)) await flag(enrolment, 'partnerDuplicateAccount', { partnerId: other.id });
+    },
+
     /** What is to become of a commission that is about to be made. */
     async judge(enrolment: Enrolment, watched: Watched = {}): Promise<Judgement> {
       if (!(await isWatched(enrolment))) return NOTHING;
@@ -121,24 +149,18 @@ export function createFraudWatch(parts: FraudWatchParts) {
       }
     },
 
-    /** Something is wrong with the partner as a whole. */
-    async flag(
-      whose: Earner & { readonly workspaceId: string },
-      type: (typeof PARTNER_RULES)[number],
-      metadata: Finding['metadata'],
-    ): Promise<void> {
-      if (!(await isRuleOn(whose.programId, type))) return;
-      const nothing = { customerId: null, linkId: null, commissionId: null, eventId: null };
-      await addEvent(whose, { type, metadata }, nothing);
-    },
-
     findElsewhere: (enrolment: Enrolment) => store.findElsewhere(enrolment, PROGRAMS_TOLD),
 
     /** Nothing about the partner is open any more. */
     async resolveAll(enrolment: Enrolment, reason: string): Promise<void> {
       const nowMs = clock.now();
       for (const { id } of await store.findPending(enrolment)) {
-        const closed = { status: 'resolved', resolvedAt: nowMs, resolutionReason: reason, updatedAt: nowMs } as const;
+        const closed = {
+          status: 'resolved',
+          resolvedAt: nowMs,
+          resolutionReason: reason,
+          updatedAt: nowMs,
+        } as const;
         await store.closeGroup(id, closed);
       }
     },

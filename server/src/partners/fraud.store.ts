@@ -1,5 +1,5 @@
 // SQL for what was watched for fraud: rules of a program, and findings in groups of one partner and kind.
-import type { Insertable, Selectable } from 'kysely';
+import { type Insertable, type Selectable, sql } from 'kysely';
 import type { Database } from '../db/database.ts';
 import { listPage, type PageRequest } from '../db/page.ts';
 import { type Fields, fromJson, toColumns, toFields, toJson } from '../db/row.ts';
@@ -10,8 +10,7 @@ import type { FraudType, RuleConfig } from './fraud-rules.ts';
 export const FRAUD_GROUP_STATUSES = ['pending', 'resolved', 'expired'] as const;
 export type FraudGroupStatus = (typeof FRAUD_GROUP_STATUSES)[number];
 
-export interface FraudGroup
-  extends Omit<Fields<Selectable<Schema['fraud_group']>>, 'type' | 'status'> {
+export interface FraudGroup extends Omit<Fields<Selectable<Schema['fraud_group']>>, 'type' | 'status'> {
   readonly type: FraudType;
   readonly status: FraudGroupStatus;
 }
@@ -92,7 +91,8 @@ export function createFraudStore(db: Database) {
         .onConflict((conflict) =>
           conflict
             .columns(['program_id', 'partner_id', 'type'])
-            .where('status', '=', 'pending')
+            // Written out: the engines find the index by its own words.
+            .where('status', '=', sql.lit('pending'))
             .doUpdateSet((eb) => ({
               event_count: eb('fraud_group.event_count', '+', 1),
               last_event_at,

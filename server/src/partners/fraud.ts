@@ -9,7 +9,7 @@ import type { Ids } from '../kernel/ids.ts';
 import { owned } from '../kernel/resource.ts';
 import type { EnrolmentStore } from './enrolment.store.ts';
 import type { FraudEvent, FraudGroup, FraudGroupFilter, FraudGroupSort, FraudStore } from './fraud.store.ts';
-import type { FraudRule, FraudType } from './fraud-rules.ts';
+import type { FraudRule, FraudType, RuleConfig } from './fraud-rules.ts';
 import { type FraudWatch, rulesOf } from './fraud-watch.ts';
 import type { Programs } from './programs.ts';
 
@@ -21,6 +21,12 @@ export interface FraudParts {
   readonly enrolmentStore: EnrolmentStore;
   readonly clock: Clock;
   readonly ids: Ids;
+}
+
+export interface RuleChange {
+  readonly type: FraudType;
+  readonly enabled?: boolean | undefined;
+  readonly config?: RuleConfig | undefined;
 }
 
 const DAY_MS = 86_400_000;
@@ -46,13 +52,13 @@ export function createFraud({ db, store, watch, programs, enrolmentStore, clock,
     },
 
     /** Rules that are not named stay as they are. */
-    updateRules(actor: Actor, rules: readonly Partial<FraudRule>[]): Promise<FraudRule[]> {
+    updateRules(actor: Actor, rules: readonly RuleChange[]): Promise<FraudRule[]> {
       return db.write(async () => {
         const { id: programId, workspaceId } = await programOf(actor);
         const before = new Map(rulesOf(await store.findRules(programId)).map((rule) => [rule.type, rule]));
         const nowMs = clock.now();
         for (const { type, enabled, config } of rules) {
-          const known = before.get(type as FraudType) as FraudRule;
+          const known = before.get(type) as FraudRule;
           await store.putRule({
             id: ids('frr_'),
             program_id: programId,

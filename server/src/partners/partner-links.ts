@@ -1,12 +1,13 @@
 // Links that are made for partners one by one: to addresses that their group allows, with the campaign of the
 // group, under the domain of the program.
 import type { Database } from '../db/database.ts';
+import type { SaveImage } from '../files/image.ts';
 import type { Actor } from '../http/operation.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { readDestination } from '../kernel/destination.ts';
 import { AppError } from '../kernel/errors.ts';
 import type { Link } from '../links/link.ts';
-import { type SaveImage, withStoredImage } from '../links/link-image.ts';
+import { withStoredImage } from '../links/link-image.ts';
 import { CAMPAIGN_FIELDS, type Campaign, withCampaign } from '../links/link-url.ts';
 import { type Links, single } from '../links/links.ts';
 import type { LinksOfPartners } from '../links/links-of-partners.ts';

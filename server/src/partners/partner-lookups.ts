@@ -55,7 +55,7 @@ function presentPartner({ partner }: EnrolledPartner) {
   return { id, name: displayName(partner), email, image, payoutsEnabledAt, country };
 }
 
-function presentDiscount(discount: Discount | undefined) {
+export function presentDiscount(discount: Discount | undefined) {
   if (!discount) return null;
   const { id, type, maxDuration, couponId, description } = discount;
   return { id, amount: shownAmount(discount), type, maxDuration, couponId, couponTestId: null, description };

@@ -1,16 +1,18 @@
 // Puts the services of partner programs together, for the composition root.
 import type { Database } from '../db/database.ts';
 import type { Domains } from '../domains/domains.ts';
+import type { SaveImage } from '../files/image.ts';
 import type { Folders } from '../folders/folders.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Ids } from '../kernel/ids.ts';
-import type { SaveImage } from '../links/link-image.ts';
 import type { Links } from '../links/links.ts';
 import type { LinksOfPartners } from '../links/links-of-partners.ts';
 import type { Workspaces } from '../workspaces/workspaces.ts';
 import { createAdmissions } from './admissions.ts';
 import { createApplicationStore } from './application.store.ts';
 import { createApplications } from './applications.ts';
+import { createCommissionStore } from './commission.store.ts';
+import { createCommissionLedger } from './commission-ledger.ts';
 import { createDefaultLinks } from './default-links.ts';
 import { createDiscountCodeStore } from './discount-code.store.ts';
 import { createEnrolmentStore } from './enrolment.store.ts';
@@ -29,6 +31,7 @@ import { createPartnerLookups } from './partner-lookups.ts';
 import { createPartnerTagStore } from './partner-tag.store.ts';
 import { createPartnerTags } from './partner-tags.ts';
 import { createPartners } from './partners.ts';
+import { createPayoutStore } from './payout.store.ts';
 import { createProgramStore } from './program.store.ts';
 import { createPrograms } from './programs.ts';
 import { createReferralSide } from './referral-side.ts';
@@ -65,6 +68,7 @@ export function createPartnerSide(parts: PartnerSideParts) {
     partners: people,
     tags: tagStore,
     links: linksOfPartners,
+    effects,
     clock,
   });
   const defaultLinks = createDefaultLinks({ links, groups: groupStore, rows, clock });
@@ -110,6 +114,12 @@ export function createPartnerSide(parts: PartnerSideParts) {
     changes,
     effects,
   };
+  const ledger = createCommissionLedger({
+    ...parts,
+    store: createCommissionStore(db),
+    payouts: createPayoutStore(db),
+    enrolments,
+  });
   const codes = createDiscountCodeStore(db);
   const discounts = createDiscounts({ ...terms, store: createDiscountStore(db), codes });
   const partners = createPartners({
@@ -145,6 +155,9 @@ export function createPartnerSide(parts: PartnerSideParts) {
     partners,
     partnerLinks,
     discounts,
+    tags,
+    tagStore,
+    ledger,
     effects,
   });
   return {
@@ -167,6 +180,8 @@ export function createPartnerSide(parts: PartnerSideParts) {
     partners,
     partnerLinks,
     ...referralSide,
+    /** The one way to commissions, for all that makes or changes them. */
+    commissionLedger: ledger,
     applications: createApplications(joining),
     invitations: createInvitations(joining),
     /** For what is composed after this: effects of changes of enrolments. */

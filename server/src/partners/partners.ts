@@ -1,10 +1,11 @@
 // The partners of a program as a caller uses them: added, found, listed, changed, and sent away and back.
 import type { Database } from '../db/database.ts';
 import type { PageRequest } from '../db/page.ts';
+import type { SaveImage } from '../files/image.ts';
 import type { Actor } from '../http/operation.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { AppError, invalid } from '../kernel/errors.ts';
-import { type SaveImage, withStoredImage } from '../links/link-image.ts';
+import { withStoredImage } from '../links/link-image.ts';
 import { slugify } from '../workspaces/workspace.ts';
 import type { Admissions, Profile } from './admissions.ts';
 import type { LinkProps } from './default-links.ts';

@@ -146,11 +146,29 @@ export function exportLine(format: ExportFormat, { payout, partner, enrolled }: 
   const { id, amount, currency, invoiceId, status, periodStart, periodEnd } = payout;
   const { name, email, country } = presentPayee(partner);
   if (format === 'paypal') {
-    return csvLine([partner.paypalEmail ?? email, dollars(amount), currency, id, `Payout ${invoiceId ?? id}`]);
+    return csvLine([
+      partner.paypalEmail ?? email,
+      dollars(amount),
+      currency,
+      id,
+      `Payout ${invoiceId ?? id}`,
+    ]);
   }
   const tenantId = enrolled?.enrolment.tenantId;
   const period = [orNull(periodStart), orNull(periodEnd)];
-  return csvLine([id, invoiceId, status, dollars(amount), currency, partner.id, tenantId, name, email, country, ...period]);
+  return csvLine([
+    id,
+    invoiceId,
+    status,
+    dollars(amount),
+    currency,
+    partner.id,
+    tenantId,
+    name,
+    email,
+    country,
+    ...period,
+  ]);
 }
 
 export const EXPORT_HEADING: Readonly<Record<ExportFormat, string>> = {

@@ -1,5 +1,5 @@
 // SQL for payouts. A change of state compares the state it starts from, so that of two at once one is refused.
-import { type Expression, type Insertable, type Selectable, sql } from 'kysely';
+import { type Expression, type Insertable, type Selectable, type SqlBool, sql } from 'kysely';
 import type { Database } from '../db/database.ts';
 import { listPage, type PageRequest } from '../db/page.ts';
 import { toColumns, toFields } from '../db/row.ts';
@@ -68,13 +68,11 @@ export function createPayoutStore(db: Database) {
       if (filter.partnerId !== undefined) query = query.where('partner_id', '=', filter.partnerId);
       if (filter.invoiceId !== undefined) query = query.where('invoice_id', '=', filter.invoiceId);
       if (filter.groupId) {
-        const inGroup = db.query
-          .selectFrom('enrolment')
-          .select('enrolment.id')
-          .whereRef('enrolment.program_id', '=', 'payout.program_id')
-          .whereRef('enrolment.partner_id', '=', 'payout.partner_id')
-          .where(groupCondition(filter.groupId));
-        query = query.where((eb) => eb.exists(inGroup));
+        query = query.where(
+          sql<SqlBool>`exists (select 1 from enrolment
+            where enrolment.program_id = payout.program_id and enrolment.partner_id = payout.partner_id
+              and ${groupCondition(filter.groupId)})`,
+        );
       }
       const rows = await listPage(query, { columns, createdAt: 'created_at', id: 'id' }, page);
       return rows.map(toPayout);
@@ -115,7 +113,11 @@ export function createPayoutStore(db: Database) {
         .where('payout_id', '=', id)
         .executeTakeFirstOrThrow();
       if (Number(sums.count) === 0) {
-        await db.query.deleteFrom('payout').where('id', '=', id).where('status', 'in', OPEN_PAYOUTS).execute();
+        await db.query
+          .deleteFrom('payout')
+          .where('id', '=', id)
+          .where('status', 'in', OPEN_PAYOUTS)
+          .execute();
         return;
       }
       const { period_start, period_end } = sums;

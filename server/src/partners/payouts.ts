@@ -66,6 +66,11 @@ export function createPayouts(parts: PayoutsParts) {
     }));
   }
 
+  async function namedPartner(program: Program, { partnerId, tenantId }: PartnerWish) {
+    if (partnerId !== undefined || tenantId === undefined) return partnerId;
+    return (await enrolments.get(program, { tenantId })).partnerId;
+  }
+
   async function getOwn(actor: Actor, id: string): Promise<Payout> {
     return owned(await store.find(id), actor.workspaceId, 'payout');
   }
@@ -73,11 +78,16 @@ export function createPayouts(parts: PayoutsParts) {
   /** Locked, all of the program, and all that can be confirmed. */
   async function findConfirmable(program: Program, payoutIds: readonly string[], manual: boolean) {
     const found = await store.findByIds(payoutIds);
-    const missing = payoutIds.find((id) => !found.some((each) => each.id === id && each.programId === program.id));
+    const missing = payoutIds.find(
+      (id) => !found.some((each) => each.id === id && each.programId === program.id),
+    );
     if (missing !== undefined) {
       throw new AppError('not_found', `custom: payoutIds: there is no payout ${missing.slice(0, 50)}`);
     }
-    const enrolled = await enrolments.findEnrolled(program.id, found.map(({ partnerId }) => partnerId));
+    const enrolled = await enrolments.findEnrolled(
+      program.id,
+      found.map(({ partnerId }) => partnerId),
+    );
     return found.map((payout) => {
       payoutAfter(payout.status, 'confirm');
       assertPayable(program, payout, enrolled.get(payout.partnerId), manual);
@@ -152,8 +162,23 @@ export function createPayouts(parts: PayoutsParts) {
       page: PageRequest<PayoutSort>,
     ): Promise<ShownPayout[]> {
       const program = await programOf(actor);
-      const named = tenantId && !partnerId ? (await enrolments.get(program, { tenantId })).partnerId : partnerId;
+      const named = await namedPartner(program, { tenantId, partnerId });
       return show(program, await store.list(program.id, { ...filter, partnerId: named }, page));
+    },
+
+    /** All that match, a page at a time; made while it is read, so that files may be of any length. */
+    async *walk(
+      actor: Actor,
+      { tenantId, ...filter }: PayoutFilter & PartnerWish,
+    ): AsyncGenerator<ShownPayout[]> {
+      const program = await programOf(actor);
+      const partnerId = await namedPartner(program, { tenantId, partnerId: filter.partnerId });
+      for (let page = 1; ; page += 1) {
+        const request = { sortBy: 'initiatedAt', sortOrder: 'asc', page, pageSize: WALK_SIZE } as const;
+        const found = await store.list(program.id, { ...filter, partnerId }, request);
+        if (found.length > 0) yield await show(program, found);
+        if (found.length < WALK_SIZE) return;
+      }
     },
 
     async get(actor: Actor, id: string): Promise<ShownPayout> {
@@ -187,7 +212,12 @@ export function createPayouts(parts: PayoutsParts) {
     },
 
     /** What a person says became of a payout. */
-    async change(actor: Actor, id: string, event: FollowUp, change: Partial<Payout> = {}): Promise<ShownPayout> {
+    async change(
+      actor: Actor,
+      id: string,
+      event: FollowUp,
+      change: Partial<Payout> = {},
+    ): Promise<ShownPayout> {
       return db.write(async () => {
         const { programId, partnerId } = await getOwn(actor, id);
         await enrolmentStore.findByPartner(programId, partnerId);
@@ -225,4 +255,5 @@ export function createPayouts(parts: PayoutsParts) {
 
 export type Payouts = ReturnType<typeof createPayouts>;
 
+const WALK_SIZE = 100;
 const UNDELIVERED = 'No receiver of webhooks took the message about this payout.';

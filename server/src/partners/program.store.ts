@@ -28,6 +28,28 @@ export function createProgramStore(db: Database) {
       return (await query.orderBy('id').limit(limit).execute()).map(({ id }) => id);
     },
 
+    /** The same of programs that are open and reward clicks. */
+    async findWithClickRewards(after: string, limit: number): Promise<string[]> {
+      const rows = await db.query
+        .selectFrom('program')
+        .select('id')
+        .where('id', '>', after)
+        .where('deactivated_at', 'is', null)
+        .where((eb) =>
+          eb.exists(
+            eb
+              .selectFrom('reward')
+              .select('reward.id')
+              .whereRef('reward.program_id', '=', 'program.id')
+              .where('reward.event', '=', 'click'),
+          ),
+        )
+        .orderBy('id')
+        .limit(limit)
+        .execute();
+      return rows.map(({ id }) => id);
+    },
+
     /** The folder of the program's links, unless somebody has deleted it. */
     async findFolder({ defaultFolderId }: Pick<Program, 'defaultFolderId'>): Promise<string | null> {
       if (defaultFolderId === null) return null;

@@ -1,10 +1,15 @@
-// Puts together what partners hold and see of their own: codes, and pages that they open with a token.
+// Puts together what partners hold, do and see of their own: codes, bounties, and pages that they open with a token.
 import type { Database } from '../db/database.ts';
+import type { SaveImage } from '../files/image.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Ids } from '../kernel/ids.ts';
 import type { Links } from '../links/links.ts';
 import type { LinksOfPartners } from '../links/links-of-partners.ts';
 import type { Workspaces } from '../workspaces/workspaces.ts';
+import { createBounties } from './bounties.ts';
+import { createBountyStore } from './bounty.store.ts';
+import { createBountyProgress } from './bounty-progress.ts';
+import type { CommissionLedger } from './commission-ledger.ts';
 import type { DiscountCodeStore } from './discount-code.store.ts';
 import { createDiscountCodes } from './discount-codes.ts';
 import { createEmbedTokenStore } from './embed-token.store.ts';
@@ -18,10 +23,14 @@ import type { PartnerStore } from './partner.store.ts';
 import { createPartnerEarningStore } from './partner-earnings.store.ts';
 import type { PartnerEarnings } from './partner-earnings.ts';
 import type { PartnerLinks } from './partner-links.ts';
+import type { PartnerTagStore } from './partner-tag.store.ts';
+import type { PartnerTags } from './partner-tags.ts';
 import type { Partners } from './partners.ts';
 import type { Programs } from './programs.ts';
 import { createReferrals } from './referrals.ts';
 import type { Discounts } from './rewards.ts';
+import { createSubmissionStore } from './submission.store.ts';
+import { createSubmissions } from './submissions.ts';
 
 export interface ReferralSideParts {
   readonly db: Database;
@@ -35,6 +44,10 @@ export interface ReferralSideParts {
   readonly partners: Partners;
   readonly partnerLinks: PartnerLinks;
   readonly discounts: Discounts;
+  readonly tags: PartnerTags;
+  readonly tagStore: PartnerTagStore;
+  readonly ledger: CommissionLedger;
+  readonly saveImage: SaveImage;
   readonly links: Links;
   readonly linksOfPartners: LinksOfPartners;
   readonly workspaces: Workspaces;
@@ -45,11 +58,22 @@ export interface ReferralSideParts {
 }
 
 export function createReferralSide(parts: ReferralSideParts) {
-  const { db, effects, enrolmentStore } = parts;
+  const { db, effects, enrolmentStore, tagStore } = parts;
   const earnings = createPartnerEarningStore(db);
   const partnerEarnings: PartnerEarnings = earnings;
   const discountCodes = createDiscountCodes({ ...parts, store: parts.codes });
-  effects.push(discountCodes.effects);
+  const referrals = createReferrals({ ...parts, enrolments: enrolmentStore, earnings });
+  const bountyStore = createBountyStore(db);
+  const submissionStore = createSubmissionStore(db);
+  const progress = createBountyProgress({
+    ...parts,
+    bounties: bountyStore,
+    submissions: submissionStore,
+    enrolments: enrolmentStore,
+    tags: tagStore,
+  });
+  const bounties = createBounties({ ...parts, store: bountyStore, submissions: submissionStore, progress });
+  effects.push(discountCodes.effects, progress.effects);
   return {
     discountCodes,
     partnerEarnings,
@@ -60,6 +84,16 @@ export function createReferralSide(parts: ReferralSideParts) {
       store: createEmbedTokenStore(db),
       enrolments: enrolmentStore,
     }),
-    referrals: createReferrals({ ...parts, enrolments: enrolmentStore, earnings }),
+    referrals,
+    bounties,
+    bountyProgress: progress,
+    submissions: createSubmissions({
+      ...parts,
+      store: submissionStore,
+      bounties,
+      bountyStore,
+      tags: tagStore,
+      referrals,
+    }),
   };
 }

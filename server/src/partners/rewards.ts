@@ -1,5 +1,5 @@
 // Rewards and discounts of a program. Each belongs to at most one group; what a group has, its partners have.
-import type { Database } from '../db/database.ts';
+import { announce, type Database } from '../db/database.ts';
 import type { PageRequest } from '../db/page.ts';
 import type { Actor } from '../http/operation.ts';
 import type { Clock } from '../kernel/clock.ts';
@@ -29,10 +29,11 @@ export interface RewardsParts {
 }
 
 /** Puts what a group rewards with onto the group and its partners, and takes it off. */
-function createTermsOfGroup({ groupStore, enrolments, clock }: Omit<RewardsParts, 'store'>) {
+function createTermsOfGroup({ db, groupStore, enrolments, clock }: Omit<RewardsParts, 'store'>) {
   async function set(group: PartnerGroup, field: keyof RewardIds, id: string | null): Promise<void> {
     await groupStore.update(group.id, { [field]: id, updatedAt: clock.now() });
     await enrolments.setRewards(group.id, group.programId, { [field]: id });
+    if (field === 'discountId') announceDiscounts(db, group);
   }
 
   async function takeOff(field: keyof RewardIds, id: string): Promise<void> {
@@ -41,6 +42,11 @@ function createTermsOfGroup({ groupStore, enrolments, clock }: Omit<RewardsParts
   }
 
   return { set, takeOff };
+}
+
+/** For those who keep what partners' customers pay less. */
+function announceDiscounts(db: Database, { workspaceId }: { readonly workspaceId: string }): void {
+  announce(db.query, [{ workspaceId, type: 'discount.changed', payload: {} }]);
 }
 
 export function createRewards(parts: RewardsParts) {
@@ -217,7 +223,7 @@ export function createDiscounts(parts: DiscountsParts) {
 
     update(actor: Actor, id: string, change: Partial<DiscountTerms>): Promise<Discount> {
       return db.write(async () => {
-        await get(actor, id);
+        announceDiscounts(db, await get(actor, id));
         await store.update(id, { ...change, updatedAt: clock.now() });
         return (await store.find(id)) as Discount;
       });

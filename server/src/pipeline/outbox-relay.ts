@@ -1,10 +1,14 @@
 // Moves the outbox into the journal, so that changes of the SQL store travel like clicks. A row is deleted once
 // its record is safe on disk; after a crash it may be relayed again, and its id says so to whoever reads it. What
 // else is to come of a row comes of it in the transaction that deletes it: exactly once, whichever node does it.
+import type { Selectable } from 'kysely';
 import type { Database } from '../db/database.ts';
+import type { Schema } from '../db/schema.ts';
 import { createEventEncoder } from '../events/event.ts';
 import type { Journal } from '../events/journal.ts';
 import type { Log } from '../kernel/log.ts';
+
+type Row = Selectable<Schema['outbox']>;
 
 export interface OutboxRelay {
   start(): void;
@@ -58,23 +62,25 @@ export function createOutboxRelay({
       ),
     );
     if (!(await Promise.all(stored)).every(Boolean) || !(await journal.sync())) return undefined;
-    const ids = rows.map(({ id }) => id);
-    await db.write(() => remove(ids));
+    await db.write(() => remove(rows));
     return rows.length;
   }
 
-  /** Rows that another node has deleted meanwhile are that node's; the others are taken as they are now. */
-  async function remove(ids: readonly number[]): Promise<void> {
-    const gone = await db.query.deleteFrom('outbox').where('id', 'in', ids).returningAll().execute();
+  /** Rows that another node has deleted meanwhile are that node's; what may have changed is taken as it is now. */
+  async function remove(rows: readonly Row[]): Promise<void> {
+    const ids = rows.map(({ id }) => id);
+    // Only this column ever changes: data of a person that is to be forgotten is taken out of it.
+    const gone = await db.query
+      .deleteFrom('outbox')
+      .where('id', 'in', ids)
+      .returning(['id', 'webhook'])
+      .execute();
+    const webhooks = new Map(gone.map(({ id, webhook }) => [id, webhook]));
     await take(
-      gone
-        .sort((a, b) => a.id - b.id)
-        .map(({ workspace_id, type, payload, webhook }) => ({
-          workspaceId: workspace_id,
-          type,
-          payload,
-          webhook,
-        })),
+      rows.flatMap(({ id, workspace_id, type, payload }) => {
+        const webhook = webhooks.get(id);
+        return webhook === undefined ? [] : [{ workspaceId: workspace_id, type, payload, webhook }];
+      }),
     );
   }
 

@@ -125,14 +125,22 @@ function makeTime(random: Random): number {
   return FROM_MS + hours * HOUR_MS + within;
 }
 
+/** Some destinations are given the id of the click, in whatever place. */
+function withClickId(url: string, id: string, n: number): string {
+  if (url === '' || n % 5 > 1) return url;
+  const mark = url.includes('?') ? '&' : '?';
+  return `${url}${mark}dub_id=${id}${n % 5 === 1 ? '&x=1' : ''}${n % 10 === 0 ? '#top' : ''}`;
+}
+
 function makeClick(random: Random, n: number, links: readonly LinkRow[]): ClickRecord {
   const link = random.pick(links);
-  const url = random.pick(VALUES.url);
+  const id = random.chance(0.1) ? `é-${n}` : `click-${n}`;
+  const url = withClickId(random.pick(VALUES.url), id, n);
   const trigger = random.pick(VALUES.trigger);
   // A link that nobody has told of yet.
   const linkId = random.chance(0.02) ? `${link.workspaceId}_new` : link.id;
   return clickRecord(n, {
-    id: random.chance(0.1) ? `é-${n}` : `click-${n}`,
+    id,
     timeMs: makeTime(random),
     workspaceId: link.workspaceId,
     linkId,

@@ -95,16 +95,52 @@ async function partnerAfter(t: TestApp, workspace: TestWorkspace, ...steps: stri
   return { partnerId };
 }
 
+/** Whose group gives a discount, with a link that has no code. */
+async function discounted(t: TestApp, workspace: TestWorkspace): Promise<object> {
+  const { groupId } = await newDiscount(t, workspace);
+  await call(t, workspace, 'POST', '/discounts', { groupId, type: 'percentage', amount: 20 });
+  const partnerId = await makePartner(t, workspace, { groupId });
+  const [link] = await call(t, workspace, 'GET', `/partners/links?partnerId=${partnerId}`);
+  return { partnerId, linkId: link.id };
+}
+
+const newBounty = () => ({ name: `Hidden bounty ${next()}`, type: 'submission', maxSubmissions: 50 });
+
+async function makeBounty(t: TestApp, workspace: TestWorkspace): Promise<string> {
+  await ensureProgram(t, workspace);
+  return (await call(t, workspace, 'POST', '/bounties', { ...newBounty(), rewardAmount: 500 })).id;
+}
+
+/** The partner that embed tokens of tests are for: one in each workspace. */
+async function embedded(t: TestApp, workspace: TestWorkspace): Promise<string> {
+  const tenantId = `embedded-${workspace.id}`;
+  return makePartner(t, workspace, { tenantId });
+}
+
+export async function embedToken(t: TestApp, workspace: TestWorkspace): Promise<string> {
+  const partnerId = await embedded(t, workspace);
+  return (await call(t, workspace, 'POST', '/tokens/embed/referrals', { partnerId })).publicToken;
+}
+
+/** Of the bounty that the same request names, which was made just before. */
+async function makeSubmission(t: TestApp, workspace: TestWorkspace): Promise<{ id: string; path: string }> {
+  const [bounty] = await call(t, workspace, 'GET', '/bounties?pageSize=1');
+  const key = await embedToken(t, workspace);
+  const path = `/embed/referrals/bounties/${bounty.id}/submissions`;
+  const { id } = await call(t, { ...workspace, key }, 'POST', path, { description: 'Hidden work' });
+  return { id, path: `/bounties/${bounty.id}/submissions` };
+}
+
 type Make<T> = (t: TestApp, workspace: TestWorkspace) => Promise<T>;
 
-interface Resource {
+export interface Resource {
   readonly id: string;
   readonly content: readonly string[];
   snapshot(): Promise<string>;
 }
 
 /** A resource that a GET of its path shows. */
-const shown = (
+export const shown = (
   path: (id: string) => string,
   make: Make<{ id: string; content: readonly string[] }>,
 ): Make<Resource> => {
@@ -166,6 +202,35 @@ export const PARTNER_RESOURCES: Readonly<Record<string, Make<Resource>>> = {
     (id) => `/partners/applications/${id}`,
     async (t, workspace) => ({ id: (await makeApplication(t, workspace)).id, content: ['Hidden applicant'] }),
   ),
+  '/discount-codes/{idOrCode}': async (t, workspace) => {
+    const body = await discounted(t, workspace);
+    const { id, code, partnerId } = await call(t, workspace, 'POST', '/discount-codes', body);
+    const path = `/discount-codes?partnerId=${partnerId}`;
+    return {
+      id,
+      content: [code],
+      snapshot: async () => (await t.request('GET', path, { key: workspace.key })).text,
+    };
+  },
+  '/bounties/{bountyId}': shown(
+    (id) => `/bounties/${id}`,
+    async (t, workspace) => ({ id: await makeBounty(t, workspace), content: ['Hidden bounty'] }),
+  ),
+  '/bounties/{bountyId}/submissions/{submissionId}': async (t, workspace) => {
+    const { id, path } = await makeSubmission(t, workspace);
+    const snapshot = async () => (await t.request('GET', path, { key: workspace.key })).text;
+    return { id, content: ['Hidden work'], snapshot };
+  },
+  '/embed/referrals/links/{linkId}': async (t, workspace) => {
+    const partnerId = await embedded(t, workspace);
+    const { id } = await call(t, workspace, 'POST', '/partners/links', { partnerId });
+    const snapshot = async () => (await t.request('GET', `/links/${id}`, { key: workspace.key })).text;
+    return { id, content: [], snapshot };
+  },
+  '/embed/referrals/bounties/{bountyId}': async (t, workspace) => {
+    await embedded(t, workspace);
+    return { id: await makeBounty(t, workspace), content: [], snapshot: async () => '' };
+  },
   // One that can be removed, which not all can.
   '/partners/{partnerId}': shown(
     (id) => `/partners/${id}`,
@@ -205,6 +270,18 @@ export const PARTNER_BODIES: Readonly<Record<string, (t: TestApp, workspace: Tes
   reactivatePartner: (t, workspace) => partnerAfter(t, workspace, 'deactivate'),
   archivePartner: (t, workspace) => partnerAfter(t, workspace),
   unarchivePartner: (t, workspace) => partnerAfter(t, workspace, 'archive'),
+  createDiscountCode: discounted,
+  createBounty: async (t, workspace) => {
+    await ensureProgram(t, workspace);
+    return { ...newBounty(), rewardAmount: 500 };
+  },
+  updateBounty: () => ({ name: `Renamed bounty ${next()}`, rewardAmount: 700 }),
+  approveBountySubmission: () => ({}),
+  rejectBountySubmission: () => ({ rejectionReason: 'other' }),
+  createReferralsEmbedToken: (t, workspace) => partnerAfter(t, workspace),
+  createEmbedLink: () => ({ url: `https://acme.example/${next()}` }),
+  updateEmbedLink: () => ({ key: `changed-${next()}` }),
+  createEmbedBountySubmission: () => ({ description: 'Done' }),
   createPartnerTag: async (t, workspace) => {
     await ensureProgram(t, workspace);
     return { name: `Partner tag ${next()}` };
@@ -246,6 +323,9 @@ export const PARTNER_QUERIES: Readonly<Record<string, Make<string>>> = {
   countPartners: withProgram(),
   listPartnerTags: withProgram(),
   listPartnerApplications: withProgram(),
+  listDiscountCodes: withProgram(),
+  listBounties: withProgram(),
+  retrievePartnerAnalytics: async (t, workspace) => `?partnerId=${await makePartner(t, workspace)}`,
   getApplicationForm: async () => '?group=default',
   untagPartners: async (t, workspace) => `?partnerIds=${await makePartner(t, workspace)}`,
   retrievePartnerLinks: async (t, workspace) => `?partnerId=${await makePartner(t, workspace)}`,

@@ -170,6 +170,14 @@ async function collect(child: ChildProcess): Promise<Finished> {
   return { code, signal, ...text };
 }
 
+/** A command finds the data directory in use: another that works on it is under way. */
+export async function untilLocked(place: Place): Promise<void> {
+  for (;;) {
+    const { stderr } = await runCli(place, ['workspace', 'list']);
+    if (/is using/.test(stderr)) return;
+  }
+}
+
 /** A port that nobody listens on at the moment. */
 export async function freePort(): Promise<string> {
   const server = createServer().listen(0, '127.0.0.1');

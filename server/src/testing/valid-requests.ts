@@ -2,7 +2,8 @@
 // parameters name, and bodies and queries that are accepted. A new operation fails those tests until it is here.
 import type { Operation } from '../http/operation.ts';
 import { converting } from './conversion-calls.ts';
-import { PARTNER_BODIES, PARTNER_QUERIES, PARTNER_RESOURCES } from './partner-requests.ts';
+import { EARNING_BODIES, EARNING_QUERIES, EARNING_RESOURCES } from './earning-requests.ts';
+import { embedToken, PARTNER_BODIES, PARTNER_QUERIES, PARTNER_RESOURCES } from './partner-requests.ts';
 import type { TestApp, TestWorkspace } from './test-app.ts';
 
 interface Resource {
@@ -36,6 +37,7 @@ async function makeLink(t: TestApp, { key }: TestWorkspace, body: object): Promi
 /** By the path up to and including its parameter. */
 const RESOURCES: Readonly<Record<string, MakeResource>> = {
   ...PARTNER_RESOURCES,
+  ...EARNING_RESOURCES,
   '/tags/{id}': async (t, { key }) => {
     const name = unique('Hidden tag');
     const { json } = await t.request('POST', '/tags', { key, body: { name, color: 'brown' } });
@@ -159,6 +161,7 @@ async function makeLead(t: TestApp, workspace: TestWorkspace) {
 /** By operation id; each call gives a body that can be accepted again. */
 const BODIES: Readonly<Record<string, (t: TestApp, workspace: TestWorkspace) => unknown>> = {
   ...PARTNER_BODIES,
+  ...EARNING_BODIES,
   createTag: () => ({ name: unique('Tag'), color: 'green' }),
   updateTag: () => ({ name: unique('Renamed tag'), color: 'red' }),
   createLink: () => ({ url: `https://example.com/${++made}`, title: 'A title' }),
@@ -215,6 +218,7 @@ const QUERIES: Readonly<Record<string, string | MakeQuery>> = {
   getStripeIntegration: connectStripe,
   disconnectStripe: connectStripe,
   ...PARTNER_QUERIES,
+  ...EARNING_QUERIES,
   retrievePublicAnalytics: async (t, { key: authorization }) => {
     const body = { url: `https://example.com/${++made}`, publicStats: true };
     const { domain, key } = (await t.request('POST', '/links', { key: authorization, body })).json;
@@ -298,8 +302,9 @@ export async function validBody(
   return BODIES[operation.id]?.(t, workspace);
 }
 
-/** The key that the operation takes: the owner's, or for pages the one that the workspace publishes. */
+/** The key that the operation takes: the owner's, or for pages what the workspace publishes or a partner holds. */
 export async function keyFor(t: TestApp, workspace: TestWorkspace, { access }: Operation): Promise<string> {
+  if (access.by === 'embed_token') return embedToken(t, workspace);
   if (access.by !== 'publishable_key') return workspace.key;
   const publishableKey = `lt_pk_${workspace.id}`;
   await t.app.services.workspaces.update(workspace.actor, workspace.id, { publishableKey });

@@ -3,8 +3,10 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { createEventEncoder } from '../events/event.ts';
 import { rawClick } from '../testing/click-records.ts';
+import { converting } from '../testing/conversion-calls.ts';
 import { eachDatabase } from '../testing/databases.ts';
 import { openTestApp, type TestApp } from '../testing/test-app.ts';
+import { BROWSER } from '../testing/visitors.ts';
 import { RECEIVERS_ALLOWED, type Shown, type WebhookCalls, webhookCalls } from '../testing/webhook-calls.ts';
 import { openWebhookReceiver, type WebhookReceiver } from '../testing/webhook-receiver.ts';
 
@@ -113,6 +115,33 @@ eachDatabase('clicks', (databases) => {
     const got = await heard();
     assert.equal(got.all?.length, 100);
     assert.equal(new Set(receiver.received.map(({ json }) => json.data.click.id)).size, 100);
+  });
+
+  test('of a customer who is erased are blanked in the log, and not sent again', async () => {
+    const c = await converting(t);
+    const hooks = webhookCalls(t, c.workspace);
+    const hook = await hear(hooks, 'erased', { linkScope: 'workspace' });
+    const link = await c.link();
+    // Of an address whose visitor's privacy does not already keep it out.
+    const headers = { 'user-agent': BROWSER };
+    const body = { domain: link.domain, key: link.key };
+    const report = (ip: string) => t.request('POST', '/track/click', { body, headers, ip });
+    const { clickId } = (await report('8.8.8.8')).json;
+    const { clickId: other } = (await report('8.8.4.4')).json;
+    await c.lead({ clickId, customerExternalId: 'gone' });
+    assert.deepEqual(await heard(), { erased: [link.id, link.id] });
+    const log = async () => JSON.stringify(await hooks.get(`/webhooks/${hook.id}/events`));
+    assert.ok((await log()).includes('8.8.8.8'));
+    await c.call('DELETE', '/customers/ext_gone');
+    const kept = await log();
+    assert.ok(!kept.includes(clickId) && !kept.includes('8.8.8.8'));
+    assert.ok(kept.includes(other) && kept.includes('8.8.4.4'));
+    const replays = (await hooks.deliveries(hook.id)).map(({ id }) =>
+      hooks.call('POST', `/webhooks/${hook.id}/deliveries/${id}/replay`),
+    );
+    assert.deepEqual((await Promise.all(replays)).map(({ status }) => status).toSorted(), [202, 409]);
+    assert.deepEqual(await heard(), { erased: [link.id] });
+    assert.equal(receiver.received[0]?.json.data.click.id, other);
   });
 
   test('are not told beyond what the operator allows, below the plan, or of links that are gone', async () => {

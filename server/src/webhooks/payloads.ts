@@ -55,14 +55,23 @@ export interface NewMessage {
   readonly workspaceId: string;
   readonly event: Trigger;
   readonly body: string;
-  readonly customerId: string | null;
+  /** The customer or the click that it tells of. */
+  readonly subjectId: string | null;
 }
 
-/** The envelope, made once: every receiver and every attempt gets the same bytes. `data` is JSON text. */
-export function newMessage(workspaceId: string, event: Trigger, data: string, nowMs: number): NewMessage {
+/**
+ * The envelope, made once: every receiver and every attempt gets the same bytes. `data` is JSON text. `subjectId`: by
+ * default the customer that the data holds.
+ */
+export function newMessage(
+  workspaceId: string,
+  event: Trigger,
+  data: string,
+  nowMs: number,
+  subjectId: string | null = customerOf(data) ?? null,
+): NewMessage {
   const id = `evt_${randomText(25)}`;
-  const body = envelope(id, event, nowMs, data);
-  return { id, workspaceId, event, body, customerId: customerOf(data) ?? null };
+  return { id, workspaceId, event, body: envelope(id, event, nowMs, data), subjectId };
 }
 
 export function envelope(id: string, event: string, createdAt: number, data: string): string {

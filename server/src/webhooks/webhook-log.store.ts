@@ -209,12 +209,12 @@ export function createWebhookLogStore(db: Database) {
         return rows.length === BATCH && last ? { createdAt: last.created_at, id: last.id } : undefined;
       }),
 
-    /** Blanks at most so many messages that tell about a customer; returns how many. */
-    async blankCustomer(customerId: string, nowMs: number, limit: number): Promise<number> {
+    /** Blanks at most so many messages that tell of these customers or clicks; returns how many. */
+    async blank(subjectIds: readonly string[], nowMs: number, limit: number): Promise<number> {
       const rows = await db.query
         .selectFrom('webhook_message')
         .select(['id', 'event', 'created_at'])
-        .where('customer_id', '=', customerId)
+        .where('subject_id', 'in', subjectIds)
         .limit(limit)
         .execute();
       const ids = rows.map((row) => row.id);
@@ -222,7 +222,7 @@ export function createWebhookLogStore(db: Database) {
       for (const { id, event, created_at } of rows) {
         await db.query
           .updateTable('webhook_message')
-          .set({ body: envelope(id, event, created_at, '{}'), customer_id: null, erased_at: nowMs })
+          .set({ body: envelope(id, event, created_at, '{}'), subject_id: null, erased_at: nowMs })
           .where('id', '=', id)
           .execute();
       }

@@ -114,7 +114,12 @@ export function createWebhookLogs(parts: WebhookLogsParts) {
 
     /** Blanks at most so many messages that tell about a customer; returns how many. In the caller's transaction. */
     forgetCustomer: (customerId: string, limit: number): Promise<number> =>
-      store.blankCustomer(customerId, clock.now(), limit),
+      store.blank([customerId], clock.now(), limit),
+
+    /** Blanks what tells of these clicks: one message each. In the caller's transaction. */
+    async forgetClicks(clickIds: readonly string[]): Promise<void> {
+      if (clickIds.length > 0) await store.blank(clickIds, clock.now(), clickIds.length);
+    },
 
     /** Removes what is older than is kept; for a job. */
     async prune(signal: AbortSignal): Promise<void> {

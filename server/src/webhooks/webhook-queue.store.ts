@@ -75,12 +75,12 @@ export function createWebhookQueueStore(db: Database) {
     nowMs: number,
   ): Promise<void> {
     for (const some of chunksOf(messages)) {
-      const rows = some.map(({ id, workspaceId, event, body, customerId }) => ({
+      const rows = some.map(({ id, workspaceId, event, body, subjectId }) => ({
         id,
         workspace_id: workspaceId,
         event,
         body,
-        customer_id: customerId,
+        subject_id: subjectId,
         erased_at: null,
         created_at: nowMs,
       }));

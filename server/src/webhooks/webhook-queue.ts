@@ -121,16 +121,17 @@ export function createWebhookQueue(parts: WebhookQueueParts): WebhookQueue {
             .map(({ id }) => id);
           if (webhookIds.length === 0) return [];
           const data = `{"click":${JSON.stringify(clickData(click))},"link":${found.text}}`;
-          return [{ message: newMessage(click.workspaceId, 'link.clicked', data, nowMs), webhookIds }];
+          const message = newMessage(click.workspaceId, 'link.clicked', data, nowMs, click.id);
+          return [{ message, webhookIds }];
         }),
       );
     },
 
     async queueFor({ id, workspaceId }, trigger, data) {
-      const message = newMessage(workspaceId, trigger, JSON.stringify(data), clock.now());
-      const delivery = { id: ids('whd_'), webhookId: id, messageId: message.id };
       // A sample names a customer who does not exist.
-      await store.insert([{ ...message, customerId: null }], [delivery], clock.now());
+      const message = newMessage(workspaceId, trigger, JSON.stringify(data), clock.now(), null);
+      const delivery = { id: ids('whd_'), webhookId: id, messageId: message.id };
+      await store.insert([message], [delivery], clock.now());
       db.afterCommit(parts.onQueued);
       return delivery.id;
     },

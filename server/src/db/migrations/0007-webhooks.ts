@@ -53,12 +53,13 @@ export const webhooks: Migration = {
       workspace_id ${text} not null references workspace (id) on delete cascade,
       event ${text} not null,
       body ${text} not null,
-      customer_id ${text},
+      -- The customer or the click that it tells of.
+      subject_id ${text},
       erased_at ${integer},
       created_at ${integer} not null
     ) ${tableEnd}`,
     'create index webhook_message_by_age on webhook_message (created_at, id)',
-    'create index webhook_message_of_customer on webhook_message (customer_id) where customer_id is not null',
+    'create index webhook_message_of_subject on webhook_message (subject_id) where subject_id is not null',
 
     // A webhook that is deleted leaves these behind, to be removed in small steps.
     `create table webhook_delivery (
