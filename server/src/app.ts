@@ -418,7 +418,7 @@ function createServices({
     findLinks: linkStore.findByIds,
     findEnrolments: partnerSide.partnerLookups.findEnrolments,
     findClick,
-    forget: [webhookSide.webhookLogs.forgetCustomer],
+    forget: [webhookSide.webhookLogs.forgetCustomer, (...step) => earningSide.forgetCustomer(...step)],
     forgetClicks: webhookSide.webhookLogs.forgetClicks,
     clock,
     ids,

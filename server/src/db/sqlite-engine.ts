@@ -169,17 +169,11 @@ function statement(query: CompiledQuery): { sql: string; parameters: readonly Sq
   return { sql: query.sql, parameters: query.parameters as readonly SqliteValue[] };
 }
 
-function toObject(columns: readonly string[], values: readonly unknown[]): object {
-  const row: Record<string, unknown> = {};
-  for (let i = 0; i < columns.length; i++) row[columns[i] as string] = values[i];
-  return row;
-}
-
 function connectionOf(run: (query: CompiledQuery) => Promise<SqliteResult>): DatabaseConnection {
   return {
     async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
-      const { columns, rows, changes } = await run(query);
-      return { rows: rows.map((values) => toObject(columns, values) as R), numAffectedRows: BigInt(changes) };
+      const { rows, changes } = await run(query);
+      return { rows: rows as R[], numAffectedRows: BigInt(changes) };
     },
     // biome-ignore lint/correctness/useYield: part of Kysely's interface, refused here
     async *streamQuery() {

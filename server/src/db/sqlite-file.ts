@@ -12,10 +12,8 @@ export const UNLIMITED_PAGES = 4_294_967_294;
 
 export type SqliteValue = null | number | bigint | string | Uint8Array;
 
-/** Rows are lists of values: between threads objects, and above all those that SQLite makes, cost twice as much. */
 export interface SqliteResult {
-  columns: readonly string[];
-  rows: readonly unknown[][];
+  rows: unknown[];
   changes: number;
 }
 
@@ -42,13 +40,12 @@ export function openSqliteFile(path: string, options: SqliteFileOptions): Sqlite
   db.exec('PRAGMA synchronous = NORMAL; PRAGMA cache_size = -32768; PRAGMA temp_store = MEMORY');
   const prepare = cachePerText((sql) => {
     const statement = db.prepare(sql);
-    statement.setReturnArrays(true);
-    return { statement, columns: statement.columns().map(({ name }) => name) };
+    return { statement, returnsRows: statement.columns().length > 0 };
   }, STATEMENT_CACHE_SIZE);
   return {
     run(sql, parameters) {
-      const { statement, columns } = prepare(sql);
-      return execute(statement, columns, parameters as SQLInputValue[]);
+      const { statement, returnsRows } = prepare(sql);
+      return execute(statement, returnsRows, parameters as SQLInputValue[]);
     },
     get inTransaction() {
       return db.isTransaction;
@@ -57,15 +54,10 @@ export function openSqliteFile(path: string, options: SqliteFileOptions): Sqlite
   };
 }
 
-function execute(
-  statement: StatementSync,
-  columns: readonly string[],
-  parameters: SQLInputValue[],
-): SqliteResult {
-  if (columns.length === 0)
-    return { columns, rows: [], changes: Number(statement.run(...parameters).changes) };
-  const rows = statement.all(...parameters) as unknown as unknown[][];
-  return { columns, rows, changes: rows.length };
+function execute(statement: StatementSync, returnsRows: boolean, parameters: SQLInputValue[]): SqliteResult {
+  if (!returnsRows) return { rows: [], changes: Number(statement.run(...parameters).changes) };
+  const rows = statement.all(...parameters);
+  return { rows, changes: rows.length };
 }
 
 function cachePerText<V>(make: (text: string) => V, size: number): (text: string) => V {

@@ -42,7 +42,7 @@ export type SqliteReply =
   | { id: number; result: SqliteResult }
   | { id: number; failure: { message: string; code: number | undefined } };
 
-const NOTHING: SqliteResult = { columns: [], rows: [], changes: 0 };
+const NOTHING: SqliteResult = { rows: [], changes: 0 };
 const SQLITE_IOERR = 10;
 const SQLITE_FULL = 13;
 

@@ -5,7 +5,12 @@ import type { Database } from '../db/database.ts';
 import { fromJson, toColumns, toFields, toJson } from '../db/row.ts';
 import type { Schema } from '../db/schema.ts';
 import type { Commission, CommissionType } from './commission.ts';
-import { type CommissionStatus, EARNED_STATUSES, SPENT_STATUSES } from './commission-states.ts';
+import {
+  COMMISSION_TRANSITIONS,
+  type CommissionStatus,
+  EARNED_STATUSES,
+  SPENT_STATUSES,
+} from './commission-states.ts';
 
 type Row = Schema['commission'];
 
@@ -170,45 +175,47 @@ export function createCommissionStore(db: Database) {
       const some = due(earner, madeBefore).select('id').orderBy('created_at').orderBy('id').limit(to.limit);
       const { numUpdatedRows } = await db.query
         .updateTable('commission')
-        .set({ status: 'processed', payout_id: to.payoutId, updated_at: to.nowMs })
+        .set({ status: COMMISSION_TRANSITIONS.process.to, payout_id: to.payoutId, updated_at: to.nowMs })
         .where('id', 'in', some)
         .where('status', '=', 'pending')
         .executeTakeFirst();
       return Number(numUpdatedRows);
     },
 
-    /** All of a payout that are in one state go to another; returns what they are worth. */
-    async moveOfPayout(
+    /** What happens to all of a payout at once; returns what those are worth that it happened to. */
+    async changeOfPayout(
       payoutId: string,
-      from: CommissionStatus,
-      to: CommissionStatus,
+      event: 'pay' | 'bounce' | 'cancel',
       nowMs: number,
     ): Promise<number> {
+      const { from, to } = COMMISSION_TRANSITIONS[event];
       const worth = await sumEarned((query) =>
-        query.where('payout_id', '=', payoutId).where('status', '=', from),
+        query.where('payout_id', '=', payoutId).where('status', 'in', from),
       );
       await db.query
         .updateTable('commission')
         .set({ status: to, updated_at: nowMs })
         .where('payout_id', '=', payoutId)
-        .where('status', '=', from)
+        .where('status', 'in', from)
         .execute();
       return worth;
     },
 
-    /** Cancels what is pending or on hold; returns what of it counted as earned. */
+    /** Cancels what is in no payout yet; returns what of it counted as earned. */
     async cancelOpen(earner: Earner, nowMs: number): Promise<number> {
-      const open: CommissionStatus[] = ['pending', 'hold'];
+      const { from, to } = COMMISSION_TRANSITIONS.cancel;
       const earned = await sumEarned((query) =>
         query
           .where('program_id', '=', earner.programId)
           .where('partner_id', '=', earner.partnerId)
-          .where('status', 'in', open)
+          .where('payout_id', 'is', null)
+          .where('status', 'in', from)
           .where('status', 'in', EARNED_STATUSES),
       );
       await ofEarner(earner)
-        .set({ status: 'canceled', updated_at: nowMs })
-        .where('status', 'in', open)
+        .set({ status: to, updated_at: nowMs })
+        .where('payout_id', 'is', null)
+        .where('status', 'in', from)
         .execute();
       return earned;
     },
@@ -222,12 +229,28 @@ export function createCommissionStore(db: Database) {
             or exists (select 1 from fraud_event where fraud_event.commission_id = commission.id
               and fraud_event.fraud_group_id = fraud_group.id)))`;
       const released = await ofEarner(earner)
-        .set({ status: 'pending', updated_at: nowMs })
-        .where('status', '=', 'hold')
+        .set({ status: COMMISSION_TRANSITIONS.clear.to, updated_at: nowMs })
+        .where('status', 'in', COMMISSION_TRANSITIONS.clear.from)
         .where(sql<SqlBool>`not ${heldBack}`)
         .returning('earnings')
         .execute();
       return released.reduce((sum, { earnings }) => sum + earnings, 0);
+    },
+
+    /** Takes away what was recorded with events of a customer, of at most so many; returns of how many. */
+    async forgetCustomer(customerId: string, limit: number): Promise<number> {
+      const some = db.query
+        .selectFrom('commission')
+        .select('id')
+        .where('customer_id', '=', customerId)
+        .where('metadata', 'is not', null)
+        .limit(limit);
+      const { numUpdatedRows } = await db.query
+        .updateTable('commission')
+        .set({ metadata: null })
+        .where('id', 'in', some)
+        .executeTakeFirst();
+      return Number(numUpdatedRows);
     },
 
     /** When the latest commission for clicks was made, if that was after `sinceMs`. */

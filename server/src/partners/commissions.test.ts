@@ -179,6 +179,18 @@ eachDatabase('commissions', (databases) => {
     ]);
   });
 
+  test('nothing of what was recorded with its events is left of a customer that is erased', async () => {
+    const p = await openEarning(t);
+    const mia = await p.partner();
+    const customer = await p.customer(mia, { customerEmail: 'x@mailinator.com' });
+    await p.sell(customer, 1_000, { metadata: { note: 'personal' } });
+    const [{ id }] = await p.get(`/customers?externalId=${customer}`);
+    assert.equal((await p.call('DELETE', `/customers/${id}`)).status, 200);
+    const [commission] = await p.commissions();
+    assert.deepEqual([commission?.metadata, commission?.earnings], [null, 200]);
+    assert.equal((await p.get('/fraud/events'))[0].metadata, null);
+  });
+
   describe('correcting', () => {
     async function sold(cents = 10_000) {
       const p = await openEarning(t);

@@ -227,6 +227,4 @@ export function createConversionEarnings(parts: ConversionEarningsParts) {
   };
 }
 
-export type ConversionEarnings = ReturnType<typeof createConversionEarnings>;
-
 const REFUNDABLE: readonly string[] = ['pending', 'hold', 'processed'];

@@ -10,7 +10,7 @@ import { type CountClicks, createClickCommissions } from './click-commissions.ts
 import type { CommissionQuestions } from './commission.api.ts';
 import { createCommissionStore } from './commission.store.ts';
 import { createCommissionEntries, type RecordConversion } from './commission-entries.ts';
-import { createCommissionLedger } from './commission-ledger.ts';
+import type { CommissionLedger } from './commission-ledger.ts';
 import { createCommissionListStore } from './commission-list.store.ts';
 import { createCommissions } from './commissions.ts';
 import { createConversionEarnings } from './conversion-earnings.ts';
@@ -38,6 +38,7 @@ export interface EarningSideParts {
   readonly programs: Programs;
   readonly enrolments: Enrolments;
   readonly linksOfPartners: LinksOfPartners;
+  readonly commissionLedger: CommissionLedger;
   readonly addEnrolmentEffects: (effects: EnrolmentEffects) => void;
   readonly recordConversion: RecordConversion;
   readonly countClicks: CountClicks;
@@ -59,7 +60,7 @@ export function createEarningSide(parts: EarningSideParts) {
   const groups = createGroupStore(db);
   const shared = { ...parts, enrolmentStore, people, rewards };
 
-  const ledger = createCommissionLedger({ ...shared, store, payouts: payoutStore });
+  const ledger = parts.commissionLedger;
   const fraudWatch = createFraudWatch({ ...shared, store: fraudStore, commissions: store });
   const earning = { ...shared, store, ledger, programs: programStore, fraud: fraudWatch };
   const referrals = createReferralCommissions(earning);
@@ -77,7 +78,11 @@ export function createEarningSide(parts: EarningSideParts) {
   return {
     /** What those who record conversions tell. */
     earnings: createConversionEarnings(earning),
-    commissionLedger: ledger,
+    /** For the erasure of customers: a step of at most so many rows. */
+    forgetCustomer: async (customerId: string, limit: number): Promise<number> => {
+      const done = await store.forgetCustomer(customerId, limit);
+      return done + (done < limit ? await fraudStore.forgetCustomer(customerId, limit - done) : 0);
+    },
     commissions: createCommissions({ ...shared, store, lists, ledger, aggregation }),
     commissionEntries: createCommissionEntries({ ...shared, store, links: linksOfPartners, aggregation }),
     commissionQuestions,

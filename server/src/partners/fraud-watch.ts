@@ -11,6 +11,7 @@ import { isActive } from './enrolment-states.ts';
 import type { Enrolments } from './enrolments.ts';
 import type { FraudStore, StoredRule } from './fraud.store.ts';
 import {
+  canonicalEmail,
   type Finding,
   FRAUD_TYPES,
   type FraudRule,

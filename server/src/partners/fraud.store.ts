@@ -188,6 +188,22 @@ export function createFraudStore(db: Database) {
       return rows.map(({ email }) => email as string);
     },
 
+    /** Takes away what was recorded with events of a customer, of at most so many; returns of how many. */
+    async forgetCustomer(customerId: string, limit: number): Promise<number> {
+      const some = db.query
+        .selectFrom('fraud_event')
+        .select('id')
+        .where('customer_id', '=', customerId)
+        .where('metadata', 'is not', null)
+        .limit(limit);
+      const { numUpdatedRows } = await db.query
+        .updateTable('fraud_event')
+        .set({ metadata: null })
+        .where('id', 'in', some)
+        .executeTakeFirst();
+      return Number(numUpdatedRows);
+    },
+
     /** Where else the partner takes part, at most so many places. */
     async findElsewhere(
       { programId, partnerId }: Earner,

@@ -137,12 +137,12 @@ export function createPayouts(parts: PayoutsParts) {
     if (event === 'send' || event === 'complete') {
       const paid = { paidAt: payout.paidAt ?? nowMs, failureReason: null };
       const changed = await apply(payout, event, { ...paid, ...change });
-      await commissions.moveOfPayout(payout.id, 'processed', 'paid', nowMs);
+      await commissions.changeOfPayout(payout.id, 'pay', nowMs);
       return changed;
     }
     if (event === 'fail') {
       const changed = await apply(payout, event, { paidAt: null, ...change });
-      await commissions.moveOfPayout(payout.id, 'paid', 'processed', nowMs);
+      await commissions.changeOfPayout(payout.id, 'bounce', nowMs);
       return changed;
     }
     return apply(payout, event, { failureReason: null, initiatedAt: nowMs, ...change });
@@ -246,7 +246,7 @@ export function createPayouts(parts: PayoutsParts) {
       let lost = await commissions.cancelOpen(enrolment, nowMs);
       if (payout) {
         await apply(payout, 'cancel', {});
-        lost += await commissions.moveOfPayout(payout.id, 'processed', 'canceled', nowMs);
+        lost += await commissions.changeOfPayout(payout.id, 'cancel', nowMs);
       }
       await enrolments.addTotals(enrolment.programId, enrolment.partnerId, { commissions: -lost });
     },

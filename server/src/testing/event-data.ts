@@ -134,11 +134,12 @@ function withClickId(url: string, id: string, n: number): string {
 
 function makeClick(random: Random, n: number, links: readonly LinkRow[]): ClickRecord {
   const link = random.pick(links);
-  const id = random.chance(0.1) ? `é-${n}` : `click-${n}`;
-  const url = withClickId(random.pick(VALUES.url), id, n);
+  const destination = random.pick(VALUES.url);
   const trigger = random.pick(VALUES.trigger);
   // A link that nobody has told of yet.
   const linkId = random.chance(0.02) ? `${link.workspaceId}_new` : link.id;
+  const id = random.chance(0.1) ? `é-${n}` : `click-${n}`;
+  const url = withClickId(destination, id, n);
   return clickRecord(n, {
     id,
     timeMs: makeTime(random),

@@ -125,9 +125,10 @@ export async function embedToken(t: TestApp, workspace: TestWorkspace): Promise<
 /** Of the bounty that the same request names, which was made just before. */
 async function makeSubmission(t: TestApp, workspace: TestWorkspace): Promise<{ id: string; path: string }> {
   const [bounty] = await call(t, workspace, 'GET', '/bounties?pageSize=1');
-  const key = await embedToken(t, workspace);
-  const path = `/embed/referrals/bounties/${bounty.id}/submissions`;
-  const { id } = await call(t, { ...workspace, key }, 'POST', path, { description: 'Hidden work' });
+  const { id: programId } = await ensureProgram(t, workspace);
+  // As by a token, which not every plan with bounties has.
+  const actor = { ...workspace.actor, programId, partnerId: await embedded(t, workspace) };
+  const { id } = await t.app.services.submissions.submit(actor, bounty.id, { description: 'Hidden work' });
   return { id, path: `/bounties/${bounty.id}/submissions` };
 }
 
