@@ -54,14 +54,14 @@ export function checkForbiddenImports(sources: readonly Source[], table: readonl
   );
 }
 
-export function checkStores(sources: readonly Source[], compositionRoot: string): Violations {
+export function checkStores(sources: readonly Source[], compositionRoot: readonly string[]): Violations {
   return sources.flatMap((source) =>
     localImports(source)
       .filter(({ target }) => target.endsWith('.store.ts') && !isNeighbour(source.path, target))
-      .filter(() => source.path !== compositionRoot && !isTest(source.path))
+      .filter(() => !compositionRoot.includes(source.path) && !isTest(source.path))
       .map(
         ({ target, line }) =>
-          `${source.path}:${line}: ${target} belongs to its own folder and ${compositionRoot}`,
+          `${source.path}:${line}: ${target} belongs to its own folder and ${compositionRoot.join(', ')}`,
       ),
   );
 }

@@ -4,83 +4,45 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createAuthenticator } from './access/authenticate.ts';
 import { createTokenStore } from './access/token.store.ts';
-import { createTokens } from './access/tokens.ts';
-import { createUserStore } from './access/user.store.ts';
-import { createUsers } from './access/users.ts';
-import { type AnalyticsSide, createAnalyticsSide } from './analytics/analytics-side.ts';
-import { createCommissionQuestions } from './analytics/commission-questions.ts';
-import { createPartnerClicks } from './analytics/partner-clicks.ts';
+import { createAnalyticsSide } from './analytics/analytics-side.ts';
 import type { EventReader } from './analytics/query.ts';
 import type { Config } from './config.ts';
 import { browserScriptPages } from './conversions/browser-script.ts';
 import { type ClickTracking, createClickTracking } from './conversions/click-tracking.ts';
 import { createConversionRowsStore } from './conversions/conversion-rows.store.ts';
-import { createConversionSide, createLeadsByUrl, openCurrencies } from './conversions/conversion-side.ts';
-import type { Currencies } from './conversions/currencies.ts';
+import { openCurrencies } from './conversions/conversion-side.ts';
 import { createHostnameCache } from './conversions/hostname-cache.ts';
-import { createCustomerSide } from './customers/customer-side.ts';
 import { type Database, openDatabase } from './db/database.ts';
 import { createJobs, type Jobs } from './db/jobs.ts';
 import { migrate } from './db/migrate.ts';
 import { lockFile } from './db/sqlite-file.ts';
-import { createTextSearch } from './db/text-search.ts';
 import { createDemo, type Demo } from './demo/demo.ts';
-import { createDnsLookup } from './domains/dns.ts';
-import { createDomainStore } from './domains/domain.store.ts';
-import { createDomains } from './domains/domains.ts';
-import { dnsSetup, trustingSetup } from './domains/verify.ts';
 import { createDump, type Dump } from './dump/dump.ts';
 import { createProgressStore } from './dump/progress.store.ts';
 import { createApiSide, createHandler, type Handler, openPort } from './edge.ts';
 import { createEventFlow, type EventFlow, readJournalNode } from './event-flow.ts';
 import { createEventRows } from './event-rows.ts';
-import { createFiles } from './files/files.ts';
-import { createFolderStore } from './folders/folder.store.ts';
-import { createFolders } from './folders/folders.ts';
 import type { Api } from './http/api.ts';
 import type { Listener } from './http/listener.ts';
 import type { PipelineParts } from './http/pipeline.ts';
 import { type Clock, systemClock } from './kernel/clock.ts';
 import { freeBytes } from './kernel/disk.ts';
-import { createGuardedFetch } from './kernel/guarded-fetch.ts';
-import { createIds, type Ids } from './kernel/ids.ts';
+import { createIds } from './kernel/ids.ts';
 import { createLog, type Log } from './kernel/log.ts';
 import { createMetrics, type Metrics } from './kernel/metrics.ts';
-import { createLinkStore } from './links/link.store.ts';
-import { createLinkCascade } from './links/link-cascade.ts';
 import { createLinkCounterStore } from './links/link-counters.store.ts';
 import { createLinkDimensionStore } from './links/link-dimension.store.ts';
-import { createRecordLinks } from './links/link-events.ts';
-import { createLinkListStore } from './links/link-list.store.ts';
-import { createLinkLists } from './links/link-lists.ts';
 import { toColumns } from './links/link-row.ts';
-import { createLinks } from './links/links.ts';
-import { createLinksOfPartners } from './links/links-of-partners.ts';
-import { createPartnerLinkStore } from './links/partner-link.store.ts';
-import { createShortUrlLookup } from './links/short-url.ts';
-import { createTestEnd } from './links/test-end.ts';
 import { createVisitLinkStore } from './links/visit-link.store.ts';
 import type { Services } from './operations.ts';
-import { createEarningSide } from './partners/earning-side.ts';
 import { createEnrolmentStore } from './partners/enrolment.store.ts';
 import { createEnrolmentRowsStore } from './partners/enrolment-rows.store.ts';
-import { createLinkPrograms } from './partners/link-programs.ts';
 import { createPartnerCards } from './partners/partner-cards.ts';
-import { createPartnerSide } from './partners/partner-side.ts';
-import { createProgramStore } from './partners/program.store.ts';
 import { createDiscountStore } from './partners/reward.store.ts';
-import { createPaymentStore } from './payments/payment.store.ts';
-import { createPayments } from './payments/payments.ts';
-import { createQrCodes } from './qr/qr-codes.ts';
 import { recurringJobs } from './recurring-jobs.ts';
-import { createTagStore } from './tags/tag.store.ts';
-import { createTags } from './tags/tags.ts';
+import { createServices, type ServiceParts } from './services.ts';
 import { openVisits, type Visits } from './visits.ts';
-import { createWebhookSide } from './webhooks/webhook-side.ts';
 import { createWorkspaceStore } from './workspaces/workspace.store.ts';
-import { createWorkspaces } from './workspaces/workspaces.ts';
-
-const DNS_TIMEOUT_MS = 3_000;
 
 export interface AppOptions {
   readonly config: Config;
@@ -305,184 +267,6 @@ async function compose(
   };
 }
 
-interface ServiceParts {
-  config: Config;
-  db: Database;
-  clock: Clock;
-  ids: Ids;
-  tokenStore: ReturnType<typeof createTokenStore>;
-  /** In the event store, or on its way there. */
-  findClick: (id: string) => Promise<object | undefined>;
-  aggregate: EventReader['aggregate'];
-  recordClick: Visits['record'];
-  currencies: Currencies;
-  metrics: Metrics;
-  log: Log;
-}
-
-/** Those that work on the stores alone. */
-function createServices({
-  config,
-  db,
-  clock,
-  ids,
-  tokenStore,
-  findClick,
-  aggregate,
-  recordClick,
-  currencies,
-  metrics,
-  log,
-}: ServiceParts): Omit<Services, 'clickTracking' | keyof AnalyticsSide> {
-  const users = createUsers({ store: createUserStore(db), clock, ids });
-  const tokens = createTokens({ db, store: tokenStore, users, clock, ids });
-  const workspaces = createWorkspaces({ db, store: createWorkspaceStore(db), users, clock, ids });
-  const { publicUrl } = config;
-  const files = createFiles({ dataDir: config.dataDir, publicUrl });
-  const linkStore = createLinkStore(db);
-  const record = createRecordLinks({ db, clock, publicUrl });
-  const cascade = createLinkCascade({ store: linkStore, workspaces, record, clock, ids });
-  const domains = createDomains({
-    db,
-    store: createDomainStore(db),
-    workspaces,
-    links: cascade,
-    saveImage: files.saveImage,
-    ...domainNames(config),
-    clock,
-    ids,
-  });
-  const tags = createTags({ db, store: createTagStore(db), workspaces, links: cascade, clock, ids });
-  const folders = createFolders({
-    db,
-    store: createFolderStore(db),
-    workspaces,
-    users,
-    links: cascade,
-    clock,
-    ids,
-  });
-  const rules = { domains, folders, tags };
-  const { saveImage } = files;
-  const findLinks = linkStore.findByIds;
-  const webhookSide = createWebhookSide({
-    onSettled: { 'payout.confirmed': (...settled) => earningSide.payouts.settle(...settled) },
-    publicUrl,
-    allowPrivate: config.allowPrivate,
-    db,
-    workspaces,
-    findLinks,
-    metrics,
-    clock,
-    ids,
-    log,
-  });
-  const links = createLinks({
-    db,
-    store: linkStore,
-    ...rules,
-    workspaces,
-    saveImage,
-    assertWebhooks: webhookSide.webhooks.assertAttachable,
-    resolveProgram: createLinkPrograms({
-      programs: createProgramStore(db),
-      enrolments: createEnrolmentStore(db),
-    }),
-    record,
-    clock,
-    ids,
-  });
-  const partnerSide = createPartnerSide({
-    db,
-    workspaces,
-    ...rules,
-    links,
-    linksOfPartners: createLinksOfPartners({
-      store: linkStore,
-      partnerLinks: createPartnerLinkStore(db, linkStore),
-      workspaces,
-      record,
-      clock,
-    }),
-    saveImage,
-    clock,
-    ids,
-  });
-  const testEnd = createTestEnd({ db, store: linkStore, record, clock, leadsByUrl: createLeadsByUrl(db) });
-  const linkSearch = createTextSearch(db, 'link');
-  const linkLists = createLinkLists({ store: createLinkListStore(db, linkStore, linkSearch), ...rules });
-  const customerSide = createCustomerSide({
-    db,
-    workspaces,
-    images: files,
-    findLinks: linkStore.findByIds,
-    findEnrolments: partnerSide.partnerLookups.findEnrolments,
-    findClick,
-    forget: [webhookSide.webhookLogs.forgetCustomer, (...step) => earningSide.forgetCustomer(...step)],
-    forgetClicks: webhookSide.webhookLogs.forgetClicks,
-    clock,
-    ids,
-  });
-  const earningSide = createEarningSide({
-    ...partnerSide,
-    db,
-    users,
-    workspaces,
-    customers: customerSide.customers,
-    recordConversion: (entered) => conversionSide.conversions.enter(entered),
-    countClicks: createPartnerClicks(aggregate),
-    toCents: currencies.toCents,
-    commissionQuestions: createCommissionQuestions(clock),
-    clock,
-    ids,
-  });
-  const conversionSide = createConversionSide({
-    db,
-    customers: customerSide.customers,
-    workspaces,
-    findLinks: linkStore.findByIds,
-    addToLink: createLinkCounterStore(db).addConversions,
-    countUsage: workspaces.countEvents,
-    findClick,
-    earnings: earningSide.earnings,
-    recordClick,
-    currencies,
-    publicUrl,
-    clock,
-  });
-  const payments = createPayments({
-    store: createPaymentStore(db),
-    customers: customerSide.customers,
-    conversions: conversionSide.conversions,
-    clock,
-  });
-  const guardedFetch = createGuardedFetch({ allowPrivate: config.allowPrivate });
-  const findLinkByShortUrl = createShortUrlLookup({ store: linkStore, domains, workspaces });
-  const qrCodes = createQrCodes({ findLinkByShortUrl, files, fetch: guardedFetch, clock });
-  return {
-    clock,
-    users,
-    tokens,
-    workspaces,
-    files,
-    domains,
-    tags,
-    folders,
-    links,
-    linkLists,
-    linkSearch,
-    ...customerSide,
-    ...conversionSide,
-    ...partnerSide,
-    ...earningSide,
-    ...webhookSide,
-    payments,
-    testEnd,
-    qrCodes,
-    guardedFetch,
-  };
-}
-
 /** Pages and apps report clicks; they are counted where visits are. */
 async function composeClickTracking(db: Database, visits: Visits): Promise<ClickTracking> {
   const hostnames = createHostnameCache({ load: createWorkspaceStore(db).findAllowedHostnames });
@@ -520,14 +304,4 @@ function composeDump(
     openClicks: events.open,
     flushEvents: events.flush,
   });
-}
-
-/** Which hosts are the service's own, and how others are found to point to it. */
-function domainNames({ publicUrl, defaultDomain, apiHost, appHost, verifyDomains }: Config) {
-  const { host, hostname: target } = new URL(publicUrl);
-  const ownHosts = [defaultDomain, host, apiHost, appHost].filter((name) => name !== undefined);
-  const setup = verifyDomains
-    ? dnsSetup({ lookup: createDnsLookup({ timeoutMs: DNS_TIMEOUT_MS }), target })
-    : trustingSetup(target);
-  return { defaultDomain, ownHosts, setup };
 }

@@ -97,6 +97,11 @@ const DIRECTIONS: Direction[] = [
     typesTo: ALL_FEATURES,
   },
   { from: 'app.ts', to: ['*'] },
+  {
+    from: 'services.ts',
+    to: ['kernel/*', 'db/*', ...ALL_FEATURES],
+    typesTo: ['config.ts', 'operations.ts', 'visits.ts'],
+  },
   // Parts of the composition, each for app.ts alone.
   {
     from: 'edge.ts',
@@ -218,7 +223,9 @@ describe('the repository', () => {
   test('imports only in the allowed directions', () => {
     assertNone([...checkDirections(server, DIRECTIONS), ...checkForbiddenImports(server, FORBIDDEN)]);
   });
-  test('keeps each store to its own folder and app.ts', () => assertNone(checkStores(server, 'app.ts')));
+  test('keeps each store to its own folder and the composition root', () => {
+    assertNone(checkStores(server, ['app.ts', 'services.ts']));
+  });
   test('has no import cycle at run time', () => assertNone([...checkCycles(server), ...checkCycles(tools)]));
   test('imports each driver in one place', () => assertNone(checkDrivers(server, DRIVERS)));
   test('reads environment, time and chance only where they belong, and has no any and no console', () => {
@@ -305,7 +312,7 @@ describe('each rule fails on what it forbids', () => {
   test('stores: used from another folder', () => {
     const code = `import { createTagStore } from './tags/tag.store.ts';`;
     const broken = fixture({ 'app.ts': code, 'cli.ts': code, 'tags/tags.ts': code.replace('./tags/', './') });
-    assert.deepEqual(checkStores(broken, 'app.ts'), [
+    assert.deepEqual(checkStores(broken, ['app.ts']), [
       'cli.ts:1: tags/tag.store.ts belongs to its own folder and app.ts',
     ]);
   });
