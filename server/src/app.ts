@@ -50,6 +50,8 @@ export interface AppOptions {
   readonly log?: Log;
   /** For tests: every answer is checked against its schema. */
   readonly checkAnswers?: boolean;
+  /** For tests: where Stripe is. */
+  readonly stripeUrl?: string;
 }
 
 export interface App {
@@ -121,7 +123,6 @@ async function compose(
   const metrics = createMetrics();
   const findClick = (id: string) => events.findClick(id);
   const aggregate: EventReader['aggregate'] = (query, signal) => events.source.aggregate(query, signal);
-  const recordClick: Visits['record'] = (click) => visits.record(click);
   const tokenStore = createTokenStore(db);
   const currencies = await openCurrencies(config.currencyRatesFile);
   const stored = createServices({
@@ -132,8 +133,8 @@ async function compose(
     tokenStore,
     findClick,
     aggregate,
-    recordClick,
     currencies,
+    stripeUrl: options.stripeUrl,
     metrics,
     log,
   });

@@ -14,6 +14,7 @@ const KEEP_ANSWERS_MS = 2 * DAY_MS;
 const KEEP_OUTBOX_MS = 30 * DAY_MS;
 const CLEANUP_EVERY_MS = 30_000;
 const INDEX_EVERY_MS = 5_000;
+const IMPORT_EVERY_MS = 5_000;
 
 export function recurringJobs(
   db: Database,
@@ -29,6 +30,8 @@ export function recurringJobs(
     webhooks,
     webhookLogs,
     groups,
+    groupDefaultLinks,
+    discountCodes,
     partnerTags,
     enrolmentChanges,
     groupMoves,
@@ -38,6 +41,8 @@ export function recurringJobs(
     clickCommissions,
     payoutAggregation,
     fraud,
+    earlyRefunds,
+    invoiceImports,
   }: Services,
   relay: () => Promise<void>,
 ): Job[] {
@@ -46,6 +51,8 @@ export function recurringJobs(
     { name: 'clean-up-folders', everyMs: CLEANUP_EVERY_MS, run: folders.cleanUp },
     { name: 'clean-up-tags', everyMs: CLEANUP_EVERY_MS, run: tags.cleanUp },
     { name: 'clean-up-partner-groups', everyMs: CLEANUP_EVERY_MS, run: groups.cleanUp },
+    { name: 'follow-default-links', everyMs: CLEANUP_EVERY_MS, run: groupDefaultLinks.run },
+    { name: 'provide-discount-codes', everyMs: CLEANUP_EVERY_MS, run: discountCodes.provide },
     { name: 'clean-up-partner-tags', everyMs: CLEANUP_EVERY_MS, run: partnerTags.cleanUp },
     { name: 'follow-partner-links', everyMs: CLEANUP_EVERY_MS, run: enrolmentChanges.followLinks },
     { name: 'move-partners', everyMs: 10 * MINUTE_MS, run: groupMoves.run },
@@ -55,6 +62,9 @@ export function recurringJobs(
     { name: 'reward-clicks', everyMs: DAY_MS, run: clickCommissions.run },
     { name: 'gather-payouts', everyMs: HOUR_MS, run: payoutAggregation.run },
     { name: 'expire-fraud-findings', everyMs: HOUR_MS, run: fraud.expire },
+    { name: 'import-invoices', everyMs: IMPORT_EVERY_MS, run: invoiceImports.run },
+    { name: 'prune-invoice-imports', everyMs: HOUR_MS, run: invoiceImports.prune },
+    { name: 'prune-early-refunds', everyMs: HOUR_MS, run: earlyRefunds.prune },
     { name: 'erase-customers', everyMs: CLEANUP_EVERY_MS, run: customers.cleanUp },
     { name: 'index-links', everyMs: INDEX_EVERY_MS, run: linkSearch.index },
     { name: 'index-customers', everyMs: INDEX_EVERY_MS, run: customerSearch.index },

@@ -3,6 +3,9 @@ import { createTokens } from './access/tokens.ts';
 import { createUserStore } from './access/user.store.ts';
 import { createUsers } from './access/users.ts';
 import type { AnalyticsSide } from './analytics/analytics-side.ts';
+import { createClickCounter } from './analytics/click-counter.ts';
+import { countClicks } from './analytics/click-counts.ts';
+import type { ClickRecord } from './analytics/click-record.ts';
 import { createCommissionQuestions } from './analytics/commission-questions.ts';
 import { createPartnerClicks } from './analytics/partner-clicks.ts';
 import type { EventReader } from './analytics/query.ts';
@@ -30,6 +33,7 @@ import { createLinkCounterStore } from './links/link-counters.store.ts';
 import { createRecordLinks } from './links/link-events.ts';
 import { createLinkListStore } from './links/link-list.store.ts';
 import { createLinkLists } from './links/link-lists.ts';
+import { createLinkRemoval } from './links/link-removal.ts';
 import { createLinks } from './links/links.ts';
 import { createLinksOfPartners } from './links/links-of-partners.ts';
 import { createPartnerLinkStore } from './links/partner-link.store.ts';
@@ -41,12 +45,10 @@ import { createEnrolmentStore } from './partners/enrolment.store.ts';
 import { createLinkPrograms } from './partners/link-programs.ts';
 import { createPartnerSide } from './partners/partner-side.ts';
 import { createProgramStore } from './partners/program.store.ts';
-import { createPaymentStore } from './payments/payment.store.ts';
-import { createPayments } from './payments/payments.ts';
+import { createPaymentSide } from './payments/payment-side.ts';
 import { createQrCodes } from './qr/qr-codes.ts';
 import { createTagStore } from './tags/tag.store.ts';
 import { createTags } from './tags/tags.ts';
-import type { Visits } from './visits.ts';
 import { createWebhookSide } from './webhooks/webhook-side.ts';
 import { createWorkspaceStore } from './workspaces/workspace.store.ts';
 import { createWorkspaces } from './workspaces/workspaces.ts';
@@ -62,8 +64,9 @@ export interface ServiceParts {
   /** In the event store, or on its way there. */
   findClick: (id: string) => Promise<object | undefined>;
   aggregate: EventReader['aggregate'];
-  recordClick: Visits['record'];
   currencies: Currencies;
+  /** For tests: where Stripe is. */
+  stripeUrl: string | undefined;
   metrics: Metrics;
   log: Log;
 }
@@ -73,7 +76,7 @@ type WebhookSide = ReturnType<typeof createWebhookSide>;
 export type StoredServices = Omit<Services, 'clickTracking' | keyof AnalyticsSide>;
 
 export function createServices(parts: ServiceParts): StoredServices {
-  const ground = createGround(parts);
+  const ground = createGround(parts, (linkIds) => partnerSide.discountCodes.deleteOfLinks(linkIds));
   const { config, db, metrics, clock, ids, log } = parts;
   const { workspaces, linkStore } = ground;
   const webhookSide = createWebhookSide({
@@ -109,7 +112,10 @@ export function createServices(parts: ServiceParts): StoredServices {
 }
 
 /** Who works here, and what links are sorted by. */
-function createGround({ config, db, clock, ids, tokenStore }: ServiceParts) {
+function createGround(
+  { config, db, clock, ids, tokenStore }: ServiceParts,
+  leavePartners: (linkIds: readonly string[]) => Promise<void>,
+) {
   const users = createUsers({ store: createUserStore(db), clock, ids });
   const tokens = createTokens({ db, store: tokenStore, users, clock, ids });
   const workspaces = createWorkspaces({ db, store: createWorkspaceStore(db), users, clock, ids });
@@ -117,7 +123,8 @@ function createGround({ config, db, clock, ids, tokenStore }: ServiceParts) {
   const files = createFiles({ dataDir: config.dataDir, publicUrl });
   const linkStore = createLinkStore(db);
   const record = createRecordLinks({ db, clock, publicUrl });
-  const links = createLinkCascade({ store: linkStore, workspaces, record, clock, ids });
+  const remove = createLinkRemoval({ store: linkStore, workspaces, record, leavePartners });
+  const links = createLinkCascade({ store: linkStore, workspaces, record, remove, clock, ids });
   const common = { db, workspaces, links, clock, ids };
   const { saveImage } = files;
   const domains = createDomains({
@@ -128,11 +135,11 @@ function createGround({ config, db, clock, ids, tokenStore }: ServiceParts) {
   });
   const tags = createTags({ ...common, store: createTagStore(db) });
   const folders = createFolders({ ...common, store: createFolderStore(db), users });
-  return { users, tokens, workspaces, files, domains, tags, folders, linkStore, record };
+  return { users, tokens, workspaces, files, domains, tags, folders, linkStore, record, remove };
 }
 
 function createLinkSide({ config, db, clock, ids }: ServiceParts, ground: Ground, { webhooks }: WebhookSide) {
-  const { workspaces, files, domains, folders, tags, linkStore, record } = ground;
+  const { workspaces, files, domains, folders, tags, linkStore, record, remove } = ground;
   const rules = { domains, folders, tags };
   const links = createLinks({
     db,
@@ -146,6 +153,7 @@ function createLinkSide({ config, db, clock, ids }: ServiceParts, ground: Ground
       enrolments: createEnrolmentStore(db),
     }),
     record,
+    remove,
     clock,
     ids,
   });
@@ -163,7 +171,7 @@ function createLinkSide({ config, db, clock, ids }: ServiceParts, ground: Ground
 }
 
 function createPartners({ db, clock, ids }: ServiceParts, ground: Ground, links: Services['links']) {
-  const { workspaces, files, domains, folders, linkStore: store, record } = ground;
+  const { workspaces, files, domains, folders, linkStore: store, record, remove } = ground;
   const partnerLinks = createPartnerLinkStore(db, store);
   return createPartnerSide({
     db,
@@ -171,7 +179,7 @@ function createPartners({ db, clock, ids }: ServiceParts, ground: Ground, links:
     domains,
     folders,
     links,
-    linksOfPartners: createLinksOfPartners({ store, partnerLinks, workspaces, record, clock }),
+    linksOfPartners: createLinksOfPartners({ store, partnerLinks, record, remove, clock }),
     saveImage: files.saveImage,
     clock,
     ids,
@@ -180,9 +188,9 @@ function createPartners({ db, clock, ids }: ServiceParts, ground: Ground, links:
 
 /** Customers, their conversions, and what partners earn by them. */
 function createPayingSide(
-  { config, db, findClick, aggregate, recordClick, currencies, clock, ids }: ServiceParts,
+  { config, db, findClick, aggregate, currencies, stripeUrl, clock, ids, log }: ServiceParts,
   { users, workspaces, files, linkStore }: Ground,
-  { webhookLogs }: WebhookSide,
+  { webhookLogs, webhookFlow }: WebhookSide,
   partnerSide: ReturnType<typeof createPartners>,
 ) {
   const findLinks = linkStore.findByIds;
@@ -206,6 +214,7 @@ function createPayingSide(
     workspaces,
     customers,
     recordConversion: (entered) => conversionSide.conversions.enter(entered),
+    startImport: (target) => paymentSide.invoiceImports.start(target),
     countClicks: createPartnerClicks(aggregate),
     toCents: currencies.toCents,
     commissionQuestions: createCommissionQuestions(clock),
@@ -221,14 +230,36 @@ function createPayingSide(
     countUsage: workspaces.countEvents,
     findClick,
     earnings: earningSide.earnings,
-    recordClick,
+    countClick: createCountClick(db, webhookFlow),
     currencies,
     publicUrl: config.publicUrl,
     clock,
   });
   const { conversions } = conversionSide;
-  const payments = createPayments({ store: createPaymentStore(db), customers, conversions, clock });
-  return { ...customerSide, ...earningSide, ...conversionSide, payments };
+  const { programs, discountCodes } = partnerSide;
+  const paymentSide = createPaymentSide({
+    db,
+    customers,
+    conversions,
+    commissionEntries: earningSide.commissionEntries,
+    async findLinkByCode(workspaceId, code) {
+      const program = await programs.find(workspaceId);
+      return program && discountCodes.findLinkByCode(program.id, code);
+    },
+    fetch: createGuardedFetch({ allowPrivate: config.allowPrivate }),
+    stripeUrl,
+    clock,
+    log,
+  });
+  return { ...customerSide, ...earningSide, ...conversionSide, ...paymentSide };
+}
+
+/** For clicks that no visitor made: counted where those of visitors are, once and at once. */
+function createCountClick(db: Database, hearers: WebhookSide['webhookFlow']) {
+  const links = createLinkCounterStore(db);
+  const partners = createEnrolmentStore(db);
+  const count = createClickCounter({ links, partners, workspaces: createWorkspaceStore(db), hearers });
+  return (click: ClickRecord) => count({ ...countClicks([click]), heard: [click] });
 }
 
 /** Which hosts are the service's own, and how others are found to point to it. */

@@ -55,8 +55,6 @@ export interface Visits {
   readonly snapshot: LinkSnapshot;
   /** For clicks that pages and apps report: counted together with visits. */
   readonly clientClicks: ClientClicks;
-  /** Puts a click that no visitor made here among those of visitors; false when it could not be written. */
-  readonly record: (click: Click) => Promise<boolean>;
   readonly findStoreVisit: StoreVisits['find'];
   /** The short-link domain that a host stands for. */
   readonly slugOf: (host: string) => string;
@@ -106,7 +104,6 @@ export async function openVisits(parts: VisitsParts): Promise<Visits> {
     wake,
     snapshot,
     clientClicks: createClientClicks({ record, window, clickIds, clock, onCounted: counters.onCounted }),
-    record,
     findStoreVisit: storeVisits.find,
     slugOf: (host) => slugServedBy(host, served),
     health: journalHealth(journal),

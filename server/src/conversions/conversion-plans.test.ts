@@ -1,18 +1,16 @@
 // No look-up of conversions goes through a table, however many there are.
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
-import { CompiledQuery, createQueryId, type RootOperationNode, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
 import { eachDatabase } from '../testing/databases.ts';
+import { listening, numbers, planOf } from '../testing/query-plans.ts';
 import { createConversionStore } from './conversion.store.ts';
 
 const COUNT = 20_000;
 
 async function fill(db: Database): Promise<void> {
-  const series =
-    db.engine === 'sqlite'
-      ? sql`(with recursive series (n) as (select 0 union all select n + 1 from series where n < ${COUNT - 1}) select n from series) as series`
-      : sql`(select n from generate_series(0, ${sql.lit(COUNT - 1)}) as n) as series`;
+  const series = numbers(db, COUNT);
   const event = sql`cast(n as text), 'ws_1', 'cus_' || (n / 2), 'link_' || (n % 100), 'click_' || n, 'Sign up', '{}', n, n`;
   const columns = sql`id, workspace_id, customer_id, link_id, click_id, event_name, click, time_ms, created_at`;
   await db.write(async (trx) => {
@@ -30,26 +28,6 @@ async function fill(db: Database): Promise<void> {
   });
   for (const table of ['lead', 'sale', 'click_index', 'conversion_key'])
     await sql.raw(`analyze ${table}`).execute(db.query);
-}
-
-/** The same store; what it asks is noted. */
-function listening(db: Database): { db: Database; asked: RootOperationNode[] } {
-  const asked: RootOperationNode[] = [];
-  const query = db.query.withPlugin({
-    transformQuery({ node }) {
-      asked.push(node);
-      return node;
-    },
-    transformResult: async ({ result }) => result,
-  });
-  return { db: { ...db, query }, asked };
-}
-
-async function planOf(db: Database, node: RootOperationNode): Promise<string> {
-  const { sql: text, parameters } = db.query.getExecutor().compileQuery(node, createQueryId());
-  const explain = db.engine === 'sqlite' ? 'explain query plan' : 'explain';
-  const { rows } = await db.query.executeQuery(CompiledQuery.raw(`${explain} ${text}`, [...parameters]));
-  return [text, ...rows.map((row) => Object.values(row as object).join(' '))].join('\n');
 }
 
 eachDatabase('conversions', (databases) => {

@@ -21,6 +21,13 @@ export interface NamedCustomer {
   readonly customerAvatar: string | null;
 }
 
+/** Credit without a click, for a customer whom no click has brought: a discount code that was used belongs to a link. */
+export interface LinkCredit {
+  readonly linkId: string;
+  /** Where the customer is, as two letters. */
+  readonly country: string | null;
+}
+
 export interface LeadRequest extends NamedCustomer {
   /** Empty: the click that brought the customer. */
   readonly clickId: string;
@@ -28,6 +35,8 @@ export interface LeadRequest extends NamedCustomer {
   readonly mode: LeadMode;
   readonly eventQuantity: number;
   readonly metadata: Metadata | null;
+  /** Where no click gets the credit. */
+  readonly otherwise?: LinkCredit | undefined;
 }
 
 export interface SaleRequest extends NamedCustomer {
@@ -42,6 +51,8 @@ export interface SaleRequest extends NamedCustomer {
   /** Which lead the sale follows; null: the latest. */
   readonly leadEventName: string | null;
   readonly metadata: Metadata | null;
+  /** Where no click gets the credit. */
+  readonly otherwise?: LinkCredit | undefined;
 }
 
 export interface LeadAnswer {

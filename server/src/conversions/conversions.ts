@@ -3,21 +3,24 @@ import type { Link } from '../links/link.ts';
 import { type ClickCreditParts, createClickCredit } from './click-credit.ts';
 import type { ConversionStore } from './conversion.store.ts';
 import type { Currencies } from './currencies.ts';
-import { createEnteredConversions, type RecordClick } from './entered.ts';
+import { createEnteredConversions } from './entered.ts';
 import { createLeads } from './leads.ts';
+import { createMadeClicks, type MadeClicksParts } from './made-clicks.ts';
 import { createRecording, type RecordingParts } from './recording.ts';
 import { createRefunds } from './refunds.ts';
 import { createSales } from './sales.ts';
 
-export interface ConversionsParts extends Omit<RecordingParts, 'credit'>, ClickCreditParts {
+export interface ConversionsParts
+  extends Omit<RecordingParts, 'credit' | 'madeClicks'>,
+    ClickCreditParts,
+    Pick<MadeClicksParts, 'countClick'> {
   readonly store: ConversionStore;
   readonly currencies: Currencies;
-  /** Puts a click among those of visitors. */
-  readonly recordClick: RecordClick;
 }
 
 export function createConversions(parts: ConversionsParts) {
-  const recording = createRecording({ ...parts, credit: createClickCredit(parts) });
+  const madeClicks = createMadeClicks(parts);
+  const recording = createRecording({ ...parts, credit: createClickCredit(parts), madeClicks });
   const leads = createLeads(recording);
   const sales = createSales(recording, leads, parts.currencies);
 
@@ -25,7 +28,7 @@ export function createConversions(parts: ConversionsParts) {
     trackLead: leads.track,
     trackSale: sales.track,
     refund: createRefunds(recording),
-    enter: createEnteredConversions(recording, leads, sales, parts.recordClick),
+    enter: createEnteredConversions(recording, leads, sales),
   };
 }
 

@@ -1,11 +1,8 @@
 // Conversions that somebody enters by hand, at a time of their own: a click, a lead and perhaps a sale, recorded as
 // those that were tracked are, so that counters, statistics and earnings agree.
-import { type ClickRecord, DIRECT, UNKNOWN } from '../analytics/click-record.ts';
+import type { ClickRecord } from '../analytics/click-record.ts';
 import type { PaymentProcessor } from '../analytics/conversion-record.ts';
-import { destinationParts } from '../analytics/destination-parts.ts';
 import type { Customer, CustomerDraft } from '../customers/customer.ts';
-import { createClickIds } from '../events/click-id.ts';
-import type { Click } from '../events/event.ts';
 import type { Link } from '../links/link.ts';
 import type { Metadata } from './conversion.ts';
 import type { Leads } from './leads.ts';
@@ -32,34 +29,15 @@ export interface EnteredConversion {
     | undefined;
 }
 
-export type RecordClick = (click: Click) => Promise<unknown>;
-
-/** Whoever clicks needs a while until something is bought. */
-const CLICK_BEFORE_MS = 5 * 60_000;
 const SUBMITTED = 'submitted';
 
-export function createEnteredConversions(
-  recording: Recording,
-  leads: Leads,
-  sales: Sales,
-  recordClick: RecordClick,
-) {
-  const { db, store, customers, write } = recording;
+export function createEnteredConversions(recording: Recording, leads: Leads, sales: Sales) {
+  const { store, customers, madeClicks, write } = recording;
 
   /** The click of an earlier lead by this link serves again; otherwise there is a new one. */
   async function findClick({ customer, link }: EnteredConversion): Promise<ClickRecord | undefined> {
     const known = 'id' in customer ? await store.findLeadClick(customer.id, null) : undefined;
     return known?.linkId === link.id ? known : undefined;
-  }
-
-  async function makeClick({ link, customer, atMs }: EnteredConversion): Promise<ClickRecord> {
-    const timeMs = atMs - CLICK_BEFORE_MS;
-    const country = customer.country ?? '';
-    const click = newClick(link, createClickIds({ now: () => timeMs })(), timeMs, country);
-    await store.indexClick(click);
-    // Once the lead is certain: a click that leads nowhere would be counted for nothing.
-    db.afterCommit(() => void recordClick(rawClick(click, country)).catch(() => {}));
-    return click;
   }
 
   async function findOrCreate(entered: EnteredConversion, click: ClickRecord): Promise<Customer> {
@@ -74,46 +52,15 @@ export function createEnteredConversions(
   async function record(entered: EnteredConversion): Promise<void> {
     const { workspaceId, link, lead, sale, atMs } = entered;
     const earlier = await findClick(entered);
-    const click = earlier ?? (await makeClick(entered));
+    const click = earlier ?? madeClicks.make(link, atMs, entered.customer.country ?? null);
     const customer = await findOrCreate(entered, click);
     const what = { workspaceId, link, customer, click, atMs, source: SUBMITTED };
     if (!sale || !earlier) {
       await leads.enter({ ...what, ...lead, quantity: 1, isDirectSale: sale !== undefined });
     }
     if (sale) await sales.enter({ ...what, ...sale });
+    if (!earlier) await madeClicks.add(click);
   }
 
   return (entered: EnteredConversion): Promise<void> => write(() => record(entered));
-}
-
-function newClick(link: Link, id: string, timeMs: number, country: string): ClickRecord {
-  const { workspaceId, id: linkId, domain, key, url } = link;
-  const unknown = { region: UNKNOWN, city: UNKNOWN, device: UNKNOWN, browser: UNKNOWN, os: UNKNOWN };
-  return {
-    id,
-    timeMs,
-    workspaceId,
-    linkId,
-    domain,
-    key,
-    url,
-    ...destinationParts(url),
-    ip: '',
-    continent: '',
-    country: country || UNKNOWN,
-    ...unknown,
-    browserVersion: UNKNOWN,
-    osVersion: UNKNOWN,
-    userAgent: UNKNOWN,
-    trigger: 'link',
-    qr: false,
-    referer: DIRECT,
-    refererUrl: DIRECT,
-  };
-}
-
-function rawClick(click: ClickRecord, countryHint: string): Click {
-  const { id, timeMs, workspaceId, linkId, domain, key, url, trigger, qr } = click;
-  const visitor = { ip: '', userAgent: '', referer: '', ipPrivacy: 'drop', countryHint } as const;
-  return { id, timeMs, workspaceId, linkId, domain, key, url, trigger, qr, ...visitor };
 }

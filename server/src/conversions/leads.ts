@@ -6,7 +6,7 @@ import type { Customer } from '../customers/customer.ts';
 import { AppError } from '../kernel/errors.ts';
 import type { Link } from '../links/link.ts';
 import { type LeadAnswer, type LeadRequest, leadAnswer, leadSlot, type Metadata } from './conversion.ts';
-import { eventRecord, type Outcome, type Recording } from './recording.ts';
+import { type Credited, eventRecord, type Outcome, type Recording } from './recording.ts';
 import { destinationOf } from './test-variant.ts';
 import { leadData } from './webhook-data.ts';
 
@@ -26,12 +26,12 @@ export interface FoundLead {
 }
 
 export function createLeads(recording: Recording) {
-  const { once, customers, credit, write, clock, eventIds, store, earnings } = recording;
+  const { once, customers, credit, madeClicks, write, clock, eventIds, store, earnings } = recording;
 
   async function record(
     workspaceId: string,
     request: LeadRequest,
-    click: ClickRecord,
+    { click, isMade }: Credited,
     known: boolean,
   ): Promise<Outcome<LeadAnswer>> {
     const link = await credit.getLink(workspaceId, click.linkId);
@@ -40,7 +40,9 @@ export function createLeads(recording: Recording) {
     if (request.mode === 'deferred') return { customer, eventId: '', answer };
     const { eventName, eventQuantity: quantity, metadata } = request;
     const found = { workspaceId, click, link, customer, eventName, quantity, metadata, isDirectSale: false };
-    return { customer, eventId: await insert(found), answer };
+    const eventId = await insert(found);
+    if (isMade) await madeClicks.add(click);
+    return { customer, eventId, answer };
   }
 
   /** Returns the id of the first event. */
@@ -64,9 +66,10 @@ export function createLeads(recording: Recording) {
 
   return {
     async track(workspaceId: string, request: LeadRequest): Promise<LeadAnswer> {
-      const { clickId, customerExternalId, eventName, mode } = request;
+      const { clickId, customerExternalId, eventName, mode, otherwise } = request;
       const customer = await customers.findByExternalId(workspaceId, customerExternalId);
-      if (clickId === '' && !customer?.clickId) {
+      const isClickless = clickId === '' && !customer?.clickId;
+      if (isClickless && !otherwise) {
         throw new AppError(
           'bad_request',
           'invalid_type: clickId: is required, since no click of this customer is known',
@@ -76,9 +79,12 @@ export function createLeads(recording: Recording) {
       const isOnce = mode !== 'deferred';
       const earlier = isOnce ? await once.find<LeadAnswer>(slot) : undefined;
       if (earlier) return earlier;
-      const click = await credit.creditLead(workspaceId, clickId, customer);
+      const credited = await recording.creditedClick(workspaceId, otherwise, async () => {
+        if (!isClickless) return credit.creditLead(workspaceId, clickId, customer);
+        return customer && store.findLeadClick(customer.id, null);
+      });
       const introduced = await recording.introduce(request, customer);
-      const work = () => record(workspaceId, introduced, click, customer !== undefined);
+      const work = () => record(workspaceId, introduced, credited as Credited, customer !== undefined);
       return write(async () => (isOnce ? once.run(slot, work) : (await work()).answer));
     },
 

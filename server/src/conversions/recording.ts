@@ -8,11 +8,13 @@ import type { Write } from '../db/group-writes.ts';
 import { appendOutbox } from '../db/outbox.ts';
 import type { ClickIds } from '../events/click-id.ts';
 import type { Clock } from '../kernel/clock.ts';
+import { AppError } from '../kernel/errors.ts';
 import type { Link, LinkConversions } from '../links/link.ts';
 import { type ClickCredit, linkGone } from './click-credit.ts';
 import type { ConversionStore } from './conversion.store.ts';
-import { type ConversionSlot, customerDraft, type NamedCustomer } from './conversion.ts';
+import { type ConversionSlot, customerDraft, type LinkCredit, type NamedCustomer } from './conversion.ts';
 import type { ConversionFacts, Earnings } from './earnings.ts';
+import type { MadeClicks } from './made-clicks.ts';
 
 export interface ConvertingCustomers {
   findByExternalId(workspaceId: string, externalId: string): Promise<Customer | undefined>;
@@ -32,6 +34,7 @@ export interface RecordingParts {
   readonly store: ConversionStore;
   readonly customers: ConvertingCustomers;
   readonly credit: ClickCredit;
+  readonly madeClicks: MadeClicks;
   /** Returns the counters with what was added; undefined when the link is gone. */
   readonly addToLink: (
     linkId: string,
@@ -53,8 +56,15 @@ export interface Outcome<A> {
   readonly answer: A;
 }
 
+/** Who gets the credit. */
+export interface Credited {
+  readonly click: ClickRecord;
+  /** It is not stored yet. */
+  readonly isMade: boolean;
+}
+
 export function createRecording(parts: RecordingParts) {
-  const { db, store, customers, addToLink, clock } = parts;
+  const { db, store, customers, credit, madeClicks, addToLink, clock } = parts;
 
   async function findAnswer<A>(slot: ConversionSlot): Promise<A | undefined> {
     const text = await store.findAnswer(slot);
@@ -84,6 +94,25 @@ export function createRecording(parts: RecordingParts) {
       if (given === null) return request;
       const kept = known ? null : await customers.storeAvatar(given, 'customerAvatar').catch(() => null);
       return { ...request, customerAvatar: kept };
+    },
+
+    /**
+     * The click that gets the credit. One that was there beats a link; only where there is none a click on the link
+     * is made up, which is still to be added.
+     */
+    async creditedClick(
+      workspaceId: string,
+      otherwise: LinkCredit | undefined,
+      findClick: () => Promise<ClickRecord | undefined>,
+    ): Promise<Credited | undefined> {
+      const found = await findClick().catch((error: unknown) => {
+        if (otherwise && error instanceof AppError && error.code === 'not_found') return undefined;
+        throw error;
+      });
+      if (found) return { click: found, isMade: false };
+      if (!otherwise) return undefined;
+      const link = await credit.getLink(workspaceId, otherwise.linkId);
+      return { click: madeClicks.make(link, clock.now(), otherwise.country), isMade: true };
     },
 
     /** `known`: there was one before the transaction. It is read again, for its sums may have changed. */

@@ -12,6 +12,8 @@ export interface RefundRequest {
   readonly refundId: string;
   /** In the currency and unit that the sale was tracked in; absent: all that is left. */
   readonly amount?: number;
+  /** Instead of the amount: what all refunds together come to. */
+  readonly total?: number;
 }
 
 export interface RefundAnswer {
@@ -32,7 +34,7 @@ export function createRefunds({ once, write, store, earnings, clock }: Recording
 
   async function record(request: RefundRequest) {
     const sale = await getSale(request);
-    const amount = centsOf(sale, request.amount);
+    const amount = centsOf(sale, request);
     const { id: saleId, customerId, linkId, invoiceId, amount: saleAmount } = sale;
     const refundedAmount = sale.refundedAmount + amount;
     const { workspaceId, refundId } = request;
@@ -54,8 +56,13 @@ export function createRefunds({ once, write, store, earnings, clock }: Recording
 }
 
 /** By the rate of the sale, and never more than is left of it. */
-function centsOf({ amount, originalAmount, refundedAmount }: StoredSale, given: number | undefined): number {
+function centsOf(
+  sale: StoredSale,
+  { amount: given, total }: Pick<RefundRequest, 'amount' | 'total'>,
+): number {
+  const { amount, originalAmount, refundedAmount } = sale;
   const left = amount - refundedAmount;
-  if (given === undefined) return left;
-  return Math.min(left, Math.round((amount * given) / originalAmount));
+  const inCents = (value: number) => Math.round((amount * value) / originalAmount);
+  if (total !== undefined) return Math.min(left, Math.max(0, inCents(total) - refundedAmount));
+  return given === undefined ? left : Math.min(left, inCents(given));
 }

@@ -39,7 +39,7 @@ function serviceOf({ app }: TestApp, earnings: Earnings) {
     countUsage: workspaces.countEvents,
     findClick: async () => undefined,
     earnings,
-    recordClick: async () => {},
+    countClick: async () => {},
     currencies: createCurrencies(),
     publicUrl: config.publicUrl,
     clock,

@@ -26,6 +26,8 @@ interface Creditable {
   readonly cents: number;
   readonly click: ClickRecord;
   readonly isDirect: boolean;
+  /** The click is to be stored with the sale. */
+  readonly isMade?: boolean;
   /** Of what was entered by hand: when it happened, and where it came from. */
   readonly atMs?: number;
   readonly source?: string;
@@ -46,7 +48,7 @@ export interface EnteredSale
 }
 
 export function createSales(recording: Recording, leads: Leads, currencies: Currencies) {
-  const { once, customers, credit, write, clock, eventIds, store, earnings } = recording;
+  const { once, customers, credit, madeClicks, write, clock, eventIds, store, earnings } = recording;
 
   /** The buyer, with a lead before the sale. */
   async function prepare(sale: Creditable): Promise<{ link: Link; customer: Customer }> {
@@ -64,7 +66,9 @@ export function createSales(recording: Recording, leads: Leads, currencies: Curr
   async function record(sale: Creditable): Promise<Outcome<SaleAnswer>> {
     const { link, customer } = await prepare(sale);
     const answer = saleAnswer(sale.request, customer, sale.cents);
-    return { customer, eventId: await insert(sale, link, customer, answer), answer };
+    const eventId = await insert(sale, link, customer, answer);
+    if (sale.isMade) await madeClicks.add(sale.click);
+    return { customer, eventId, answer };
   }
 
   async function insert(sale: Creditable, creditedLink: Link, customer: Customer, answer: SaleAnswer) {
@@ -136,16 +140,18 @@ export function createSales(recording: Recording, leads: Leads, currencies: Curr
       if (earlier) return earlier;
       const cents = currencies.toCents(amount, request.currency);
       const customer = await customers.findByExternalId(workspaceId, customerExternalId);
-      if (!customer && clickId === '') return nothingSold(request);
-      const click = customer
-        ? await credit.creditSale(customer, leadEventName)
-        : await credit.creditLead(workspaceId, clickId, undefined);
-      if (!click) return nothingSold(request);
+      const credited = await recording.creditedClick(workspaceId, request.otherwise, async () => {
+        if (customer) return credit.creditSale(customer, leadEventName);
+        return clickId === '' ? undefined : credit.creditLead(workspaceId, clickId, undefined);
+      });
+      if (!credited) return nothingSold(request);
       const introduced = await recording.introduce(request, customer);
-      const sale: Creditable = { workspaceId, request: introduced, cents, click, isDirect: !customer };
+      const isDirect = !customer || credited.isMade;
+      const sale: Creditable = { workspaceId, request: introduced, cents, ...credited, isDirect };
       return write(async () => {
         if (amount === 0) {
           await prepare(sale);
+          if (sale.isMade) await madeClicks.add(sale.click);
           return nothingSold(request);
         }
         return slot ? once.run(slot, () => record(sale)) : (await record(sale)).answer;

@@ -10,6 +10,8 @@ import { webhooks } from './migrations/0007-webhooks.ts';
 import { partners } from './migrations/0008-partners.ts';
 import { payments } from './migrations/0009-payments.ts';
 import { sortedScopes } from './migrations/0010-sorted-scopes.ts';
+import { paymentWork } from './migrations/0011-payment-work.ts';
+import { commissionLists } from './migrations/0012-commission-lists.ts';
 
 export const migrations: readonly Migration[] = [
   ground,
@@ -22,4 +24,6 @@ export const migrations: readonly Migration[] = [
   partners,
   payments,
   sortedScopes,
+  paymentWork,
+  commissionLists,
 ];

@@ -23,6 +23,8 @@ export interface Schema extends PartnerSchema, WebhookSchema {
   conversion_key: ConversionKeyTable;
   payment_bridge: PaymentBridgeTable;
   payment_reference: PaymentReferenceTable;
+  early_refund: EarlyRefundTable;
+  invoice_import: InvoiceImportTable;
   cleanup: CleanupTable;
   outbox: OutboxTable;
   job: JobTable;
@@ -331,6 +333,8 @@ export interface PaymentBridgeTable {
   provider: string;
   /** What the provider signs with. */
   secret: string;
+  /** By which the provider can be asked. */
+  api_key: string | null;
   created_at: number;
   updated_at: number;
 }
@@ -341,6 +345,32 @@ export interface PaymentReferenceTable {
   reference: string;
   invoice_id: string;
   created_at: number;
+}
+
+/** A refund whose sale is not known yet, once for each name of its payment. */
+export interface EarlyRefundTable {
+  workspace_id: string;
+  reference: string;
+  refund_id: string;
+  /** Null: all that is left of the sale. */
+  amount: number | null;
+  created_at: number;
+}
+
+/** Invoices of a customer that are to become sales of a partner. */
+export interface InvoiceImportTable {
+  workspace_id: string;
+  customer_id: string;
+  partner_id: string;
+  link_id: string;
+  status: string;
+  attempts: number;
+  /** Null: nothing is left to do. */
+  next_at: number | null;
+  recorded: number;
+  error: string | null;
+  created_at: number;
+  updated_at: number;
 }
 
 /** What something deleted has left behind in other tables, to be removed in small steps. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { clickTime } from '../events/click-id.ts';
-import { continentOf, keepsNoAddress } from '../pipeline/continents.ts';
+import { continentOf, keepsNoAddress } from '../kernel/continents.ts';
 import { createReadAgent } from '../pipeline/user-agent.ts';
 import { createDemoEvents, type DemoPlan } from './events.ts';
 import { AGENTS, PLACES } from './visitors.ts';

@@ -45,6 +45,7 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
   embed_token: 'good for three hours and of this instance only',
   sink_offset: 'how far this instance has come with its own journal',
   import_progress: 'how far imports into this instance have come',
+  invoice_import: 'work under way and its log: it needs a key that no dump holds',
   webhook_message: 'work under way and its log: of no meaning elsewhere, and nobody is told twice',
   webhook_delivery: 'work under way and its log, like the messages',
   webhook_attempt: 'the log of what this instance has sent',
@@ -52,6 +53,7 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
 
 /** Columns that no dump holds, and why. */
 export const LEFT_OUT_COLUMNS: Readonly<Record<string, string>> = {
+  'payment_bridge.api_key': 'opens the account of the workspace at a payment provider: it is entered anew',
   'webhook.next_at': 'work under way: when there is something to deliver',
   'webhook.lease_owner': 'work under way: which node delivers',
   'webhook.lease_until': 'work under way: for how long that node has said so',

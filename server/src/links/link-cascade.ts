@@ -9,6 +9,7 @@ import type { Workspaces } from '../workspaces/workspaces.ts';
 import type { LinkStore } from './link.store.ts';
 import { EMPTY_FIELDS, ROOT_KEY } from './link.ts';
 import type { RecordLinks } from './link-events.ts';
+import type { RemoveLinks } from './link-removal.ts';
 
 export interface CascadeParts {
   readonly store: LinkStore;
@@ -16,6 +17,7 @@ export interface CascadeParts {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly record: RecordLinks;
+  readonly remove: RemoveLinks;
 }
 
 export function createLinkCascade({
@@ -24,6 +26,7 @@ export function createLinkCascade({
   clock,
   ids,
   record,
+  remove,
 }: CascadeParts): DomainLinks & FolderLinks & TagLinks {
   return {
     async createRoot(workspaceId, userId, slug) {
@@ -51,12 +54,7 @@ export function createLinkCascade({
     async deleteSome(workspaceId, slug, limit) {
       const links = await store.findSome({ workspaceId, domain: slug }, limit);
       if (links.length === 0) return 0;
-      const gone = await store.delete(links.map((link) => link.id));
-      await workspaces.addTotalLinks(workspaceId, -gone.size);
-      await record(
-        'link.deleted',
-        links.filter((link) => gone.has(link.id)),
-      );
+      await remove(workspaceId, links);
       return links.length;
     },
 

@@ -17,6 +17,7 @@ import type { LinkDraft } from './link-draft.ts';
 import type { RecordLinks } from './link-events.ts';
 import { attempt, changesKey, type Item, newItem } from './link-item.ts';
 import { DEFAULT_KEY_LENGTH, lookupKey } from './link-key.ts';
+import type { RemoveLinks } from './link-removal.ts';
 import { type NewLink, toColumns } from './link-row.ts';
 import {
   applyOwnRules,
@@ -43,6 +44,7 @@ export interface LinkWritesParts {
   /** Refuses webhooks that are not there, and those that do not hear of clicks on single links. */
   readonly assertWebhooks: (workspaceId: string, ids: readonly string[]) => Promise<void>;
   readonly record: RecordLinks;
+  readonly remove: RemoveLinks;
   readonly clock: Clock;
   readonly ids: Ids;
 }
@@ -168,25 +170,13 @@ export function createLinkWrites(parts: LinkWritesParts) {
     return true;
   }
 
-  /** Returns how many were still there to delete. */
-  async function deleteAll(workspaceId: string, links: readonly Link[]): Promise<number> {
-    const gone = await store.delete(links.map((link) => link.id));
-    if (gone.size === 0) return 0;
-    await record(
-      'link.deleted',
-      links.filter((link) => gone.has(link.id)),
-    );
-    await workspaces.addTotalLinks(workspaceId, -gone.size);
-    return gone.size;
-  }
-
   /** Refuses a change of many links as a whole when what it names for all of them is not there. */
   async function assertUsable(actor: Actor, draft: LinkDraft): Promise<void> {
     const found = await findOut(parts, actor.workspaceId, [newItem(draft)]);
     await assertNamed(draft, lookups(parts, actor), found);
   }
 
-  return { createMany, updateMany, deleteAll, assertUsable };
+  return { createMany, updateMany, assertUsable };
 }
 
 function lookups(

@@ -1,26 +1,27 @@
 // Links as partners have them: found by partner, and stopped, resumed and deleted when its place in the program
 // changes. Steps are bounded: a partner may have any number of links.
 import type { Clock } from '../kernel/clock.ts';
-import type { Workspaces } from '../workspaces/workspaces.ts';
 import type { LinkStore } from './link.store.ts';
 import type { RecordLinks } from './link-events.ts';
+import type { RemoveLinks } from './link-removal.ts';
 import type { PartnerLinkStore, PartnerRef } from './partner-link.store.ts';
 
 export interface LinksOfPartnersParts {
   readonly store: LinkStore;
   readonly partnerLinks: PartnerLinkStore;
-  readonly workspaces: Pick<Workspaces, 'addTotalLinks'>;
   readonly record: RecordLinks;
+  readonly remove: RemoveLinks;
   readonly clock: Clock;
 }
 
 export function createLinksOfPartners(parts: LinksOfPartnersParts) {
-  const { store, partnerLinks, workspaces, record, clock } = parts;
+  const { store, partnerLinks, record, remove, clock } = parts;
   const idsOf = (links: readonly { id: string }[]) => links.map((link) => link.id);
 
   return {
     findOfPartners: partnerLinks.findOfPartners,
     list: partnerLinks.list,
+    listAfter: partnerLinks.listAfter,
     count: partnerLinks.count,
     findByUrls: partnerLinks.findByUrls,
     findBest: partnerLinks.findBest,
@@ -49,13 +50,7 @@ export function createLinksOfPartners(parts: LinksOfPartnersParts) {
 
     async deleteSome(workspaceId: string, partner: PartnerRef, limit: number): Promise<number> {
       const links = await partnerLinks.findSome(partner, limit);
-      const gone = await store.delete(idsOf(links));
-      if (gone.size === 0) return 0;
-      await record(
-        'link.deleted',
-        links.filter((link) => gone.has(link.id)),
-      );
-      await workspaces.addTotalLinks(workspaceId, -gone.size);
+      await remove(workspaceId, links);
       return links.length;
     },
   };

@@ -201,7 +201,7 @@ export function createLinks(parts: LinksParts) {
         const link = await getFor(actor, ref, 'write');
         if (link.key === ROOT_KEY)
           throw new AppError('forbidden', 'A root link goes with its domain: delete the domain.');
-        await writes.deleteAll(actor.workspaceId, [link]);
+        await parts.remove(actor.workspaceId, [link]);
         return link;
       });
     },
@@ -212,7 +212,7 @@ export function createLinks(parts: LinksParts) {
         const links = distinct((await findNamed(actor.workspaceId, refs)).values());
         const closed = await findClosed(actor, links);
         const deletable = links.filter((link) => link.key !== ROOT_KEY && !closed.has(link));
-        return writes.deleteAll(actor.workspaceId, deletable);
+        return parts.remove(actor.workspaceId, deletable);
       });
     },
 

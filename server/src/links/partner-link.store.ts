@@ -62,6 +62,24 @@ export function createPartnerLinkStore(db: Database, { withTags }: Pick<LinkStor
       return withTags(rows);
     },
 
+    /** The next ones in the order in which they were made: their ids, and where to go on from. */
+    async listAfter(
+      { programId, partnerId }: PartnerRef,
+      after: { readonly createdAt: number; readonly id: string } | undefined,
+      limit: number,
+    ): Promise<{ createdAt: number; id: string }[]> {
+      let query = db.query
+        .selectFrom('link')
+        .select(['id', 'created_at as createdAt'])
+        .where('program_id', '=', programId)
+        .where('partner_id', '=', partnerId)
+        .orderBy('created_at')
+        .orderBy('id')
+        .limit(limit);
+      if (after) query = query.where(sql<boolean>`(created_at, id) > (${after.createdAt}, ${after.id})`);
+      return query.execute();
+    },
+
     async count({ programId, partnerId }: PartnerRef): Promise<number> {
       const row = await db.query
         .selectFrom('link')

@@ -2,6 +2,7 @@
 // earns, and its links; receivers are told.
 import type { Actor } from '../http/operation.ts';
 import type { Clock } from '../kernel/clock.ts';
+import { AppError } from '../kernel/errors.ts';
 import type { Ids } from '../kernel/ids.ts';
 import type { Workspaces } from '../workspaces/workspaces.ts';
 import type { DefaultLinks, DefaultLinkWish } from './default-links.ts';
@@ -70,6 +71,11 @@ export function createAdmissions(parts: AdmissionsParts) {
     }
   }
 
+  async function reserve(program: Program, actor?: Actor): Promise<void> {
+    const counted = actor ?? programActor(await workspaces.get(program.workspaceId));
+    await workspaces.reserve('partners', counted, () => store.countCounted(program.id));
+  }
+
   return {
     findOrCreatePartner,
 
@@ -80,9 +86,17 @@ export function createAdmissions(parts: AdmissionsParts) {
     },
 
     /** Refuses when the workspace has as many partners as it may have; concurrent additions wait for each other. */
-    async reserve(program: Program, actor?: Actor): Promise<void> {
-      const counted = actor ?? programActor(await workspaces.get(program.workspaceId));
-      await workspaces.reserve('partners', counted, () => store.countCounted(program.id));
+    reserve,
+
+    /** The same, for those who wait when there is no room and tell nobody why. */
+    async hasRoom(program: Program): Promise<boolean> {
+      try {
+        await reserve(program);
+        return true;
+      } catch (error) {
+        if (error instanceof AppError && error.code === 'forbidden') return false;
+        throw error;
+      }
     },
 
     /** Makes an enrolment that is there a member of the group, with links and rewards. */

@@ -74,7 +74,7 @@ export function readAnswers(form: ApplicationForm, answers: RawAnswers): FormAns
       id: field.id,
       type: field.type,
       label: field.label,
-      value: readAnswer(field, answers[field.id] ?? null),
+      value: readAnswer(field, Object.hasOwn(answers, field.id) ? (answers[field.id] ?? null) : null),
     }));
 }
 

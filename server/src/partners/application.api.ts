@@ -5,11 +5,11 @@ import { isoTime } from '../kernel/clock.ts';
 import { AppError, invalid } from '../kernel/errors.ts';
 import { applicationFormSchema, SOCIAL_FIELDS } from './application-form.ts';
 import { applicationSchema, presentApplication } from './application-wire.ts';
-import { type Applications, REJECTION_REASONS } from './applications.ts';
+import type { Applications } from './applications.ts';
 import { ENROLMENT_STATUSES } from './enrolment-states.ts';
 import { enrolledPartnerSchema, presentEnrolled } from './enrolment-wire.ts';
 import type { Invitations } from './invitations.ts';
-import { REAPPLICATIONS } from './partner.ts';
+import { APPLICATION_REJECTIONS, REAPPLICATIONS } from './partner.ts';
 import {
   ANYBODY,
   country,
@@ -86,7 +86,7 @@ function reviewOperations(applications: Applications): Operation[] {
       access: EDITORS,
       body: z.object({
         partnerId: z.string().min(1),
-        rejectionReason: z.enum(REJECTION_REASONS).optional(),
+        rejectionReason: z.enum(APPLICATION_REJECTIONS).optional(),
         rejectionNote: z.string().trim().max(500).optional(),
         reapplicationTimeframe: z
           .enum(REAPPLICATIONS)

@@ -26,6 +26,12 @@ export function createApplicationStore(db: Database) {
       return row && toApplication(row);
     },
 
+    async findByIds(ids: readonly string[]): Promise<Application[]> {
+      if (ids.length === 0) return [];
+      const query = db.query.selectFrom('partner_application').selectAll().where('id', 'in', ids);
+      return (await query.execute()).map(toApplication);
+    },
+
     /** Applications that wait for an answer, the newest first. */
     async listPending(
       programId: string,

@@ -28,17 +28,18 @@ import { canHappen, stateAfter } from './enrolment-states.ts';
 import type { Enrolments } from './enrolments.ts';
 import { NO_REWARDS, type PartnerGroup } from './group.ts';
 import type { Groups } from './groups.ts';
-import { type EnrolledPartner, type Enrolment, fold, type Partner, type Reapplication } from './partner.ts';
+import {
+  type APPLICATION_REJECTIONS,
+  type EnrolledPartner,
+  type Enrolment,
+  fold,
+  type Partner,
+  type Reapplication,
+} from './partner.ts';
 import type { ApplicationRequirement, Program } from './program.ts';
 import type { Programs } from './programs.ts';
 
-export const REJECTION_REASONS = [
-  'needsMoreDetail',
-  'doesNotMeetRequirements',
-  'notTheRightFit',
-  'other',
-] as const;
-export type RejectionReason = (typeof REJECTION_REASONS)[number];
+export type RejectionReason = (typeof APPLICATION_REJECTIONS)[number];
 
 type Stored = Fields<Selectable<Schema['partner_application']>>;
 export interface Application extends Omit<Stored, 'formData' | 'rejectionReason'> {
@@ -120,7 +121,7 @@ export function createApplications(parts: ApplicationsParts) {
     application: Application,
   ): Promise<Enrolment> {
     if (application.rejectAt !== null || group.autoApproveAt === null) return enrolment;
-    await admissions.reserve(program);
+    if (!(await admissions.hasRoom(program))) return enrolment;
     await store.update(application.id, { reviewedAt: clock.now(), updatedAt: clock.now() });
     return admissions.admit(program, enrolment, group);
   }
@@ -184,11 +185,12 @@ export function createApplications(parts: ApplicationsParts) {
 
     /** Public: anybody may apply. */
     async submit(slug: string, given: Submission): Promise<ShownApplication> {
-      const { program, group, form } = await getForm(slug, given.group);
+      const { program, group: named, form } = await getForm(slug, given.group);
       const formData = readAnswers(form, given.answers);
       const socials = readSocials(form, given.socials);
       const { name, email, country = null } = given;
       return db.write(async () => {
+        const group = await groups.getFor(program, named.id).catch(hideGroup);
         const partner = await admissions.findOrCreatePartner({ name, email, country, ...socials });
         const applicant = await enrolApplicant(program, partner, group);
         const nowMs = clock.now();
@@ -237,7 +239,9 @@ export function createApplications(parts: ApplicationsParts) {
         const program = await programs.getOfWorkspace(actor.workspaceId);
         const enrolment = await enrolments.get(program, request);
         stateAfter(enrolment.status, 'approve');
-        const group = await groups.getFor(program, request.groupId ?? enrolment.groupId);
+        const group = request.groupId
+          ? await groups.getFor(program, request.groupId)
+          : await groups.getOf(program, enrolment);
         await admissions.reserve(program, actor);
         if (enrolment.applicationId) {
           const values = { reviewedAt: clock.now(), rejectAt: null, updatedAt: clock.now() };

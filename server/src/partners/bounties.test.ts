@@ -1,5 +1,6 @@
 // Bounties from their making to the commission that pays for them, on real stores.
 import assert from 'node:assert/strict';
+import { readdir } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
 import { eachDatabase } from '../testing/databases.ts';
 import { openProgram, type ProgramCalls } from '../testing/program-calls.ts';
@@ -294,5 +295,122 @@ eachDatabase('bounties', (databases) => {
     assert.deepEqual(await order(`?groupId=${p.program.defaultGroupId}`), [b.id, a.id]);
     assert.deepEqual(await order('?groupId=grp_other'), []);
     assert.deepEqual(await order('?page=2&pageSize=1'), [a.id]);
+  });
+
+  const POST = 'https://www.youtube.com/watch?v=1';
+  const social = (socialMetrics: object = {}, more: object = {}) =>
+    bounty({
+      rewardAmount: undefined,
+      submissionRequirements: {
+        socialMetrics: {
+          platform: 'youtube',
+          metric: 'views',
+          minCount: 1_000,
+          amount: 2_000,
+          ...socialMetrics,
+        },
+      },
+      ...more,
+    });
+
+  test('by the count of a post: what was reported decides what it is paid', async () => {
+    await fresh();
+    const incrementalBonus = { incrementCount: 500, bonusAmount: 700, maxCount: 3_000 };
+    const { id, submissionRequirements } = await social({ incrementalBonus }, { maxSubmissions: 5 });
+    assert.deepEqual(submissionRequirements.socialMetrics.incrementalBonus, incrementalBonus);
+    const mia = await p.partner();
+    const hers = await holder(mia.id);
+    assert.equal((await hers.submit(id, { description: 'See my channel' })).status, 422);
+    assert.equal((await hers.submit(id, { urls: ['https://elsewhere.example/watch'] })).status, 422);
+    const paid = async (count: number) => {
+      const reply = await hers.submit(id, { urls: [POST] });
+      assert.equal(reply.status, 201, reply.text);
+      assert.deepEqual([reply.json.socialMetricCount, reply.json.socialMetricsLastSyncedAt], [null, null]);
+      const path = `/bounties/${id}/submissions/${reply.json.id}`;
+      const counted = await p.patch(path, { socialMetricCount: count });
+      assert.equal(counted.socialMetricCount, count);
+      assert.equal(Date.parse(counted.socialMetricsLastSyncedAt), t.clock.now());
+      const approved = await p.post(`${path}/approve`);
+      assert.equal(approved.status, 'approved');
+      await p.refused(400, 'submissionId', 'PATCH', path, { socialMetricCount: count + 1 });
+      t.clock.advance(1_000);
+      return (await p.get('/commissions?sortBy=createdAt&pageSize=1'))[0].earnings;
+    };
+    assert.equal(await paid(1_000), 2_000);
+    assert.equal(await paid(1_999), 2_700);
+    assert.equal(await paid(2_000), 3_400);
+    assert.equal(await paid(9_000), 4_800);
+    const sorted = await submissionsOf(id, '?sortBy=socialMetricCount&sortOrder=desc');
+    assert.deepEqual(
+      sorted.map(({ socialMetricCount }: { socialMetricCount: number }) => socialMetricCount),
+      [9_000, 2_000, 1_999, 1_000],
+    );
+  });
+
+  test('by the count of a post: too low a count is paid only what somebody names', async () => {
+    await fresh();
+    const { id } = await social();
+    const hers = await holder((await p.partner()).id);
+    const { json: made } = await hers.submit(id, { urls: ['https://youtu.be/1'] });
+    const path = `/bounties/${id}/submissions/${made.id}`;
+    await p.refused(400, 'rewardAmount', 'POST', `${path}/approve`);
+    await p.patch(path, { socialMetricCount: 999 });
+    await p.refused(400, 'rewardAmount', 'POST', `${path}/approve`);
+    await p.post(`${path}/reject`, { rejectionReason: 'didNotMeetCriteria' });
+    const rejected = await p.patch(path, { socialMetricCount: 998 });
+    assert.deepEqual([rejected.status, rejected.socialMetricCount], ['rejected', 998]);
+    await p.post(`${path}/approve`, { rewardAmount: 150 });
+    assert.equal((await p.get('/commissions'))[0].earnings, 150);
+  });
+
+  test('by the count of a post: terms and counts that do not fit are refused by name', async () => {
+    await fresh();
+    const body = (socialMetrics: object, more: object = {}) => ({
+      name: 'x',
+      type: 'submission',
+      submissionRequirements: {
+        socialMetrics: { platform: 'tiktok', metric: 'likes', minCount: 10, amount: 5, ...socialMetrics },
+      },
+      ...more,
+    });
+    const at = 'submissionRequirements.socialMetrics';
+    const bonus = { incrementCount: 1, bonusAmount: 1, maxCount: 11 };
+    await p.refused(422, 'rewardAmount', 'POST', '/bounties', body({}, { rewardAmount: 5 }));
+    const low = body({ incrementalBonus: { ...bonus, maxCount: 10 } });
+    await p.refused(422, `${at}.incrementalBonus.maxCount`, 'POST', '/bounties', low);
+    const rich = body({ incrementalBonus: { ...bonus, bonusAmount: 99_999_999 } });
+    await p.refused(422, `${at}.incrementalBonus`, 'POST', '/bounties', rich);
+    await p.refused(422, `${at}.platform`, 'POST', '/bounties', body({ platform: 'elsewhere' }));
+    const { id } = await bounty();
+    const hers = await holder((await p.partner()).id);
+    const { json: made } = await hers.submit(id, { description: 'Done' });
+    const path = `/bounties/${id}/submissions/${made.id}`;
+    await p.refused(400, 'bountyId', 'PATCH', path, { socialMetricCount: 5 });
+    await p.refused(422, 'socialMetricCount', 'PATCH', path, { socialMetricCount: -1 });
+    await p.refused(404, undefined, 'PATCH', `/bounties/${id}/submissions/bnty_sub_x`, {
+      socialMetricCount: 1,
+    });
+  });
+
+  test('pictures are kept only for bounties that take them', async () => {
+    await fresh();
+    const { id } = await leads(3);
+    const hers = await holder((await p.partner()).id);
+    const files = [{ url: 'data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA7', fileName: 'proof.gif' }];
+    assert.equal((await hers.submit('bnty_unknown', { files })).status, 404);
+    assert.equal((await hers.submit(id, { files })).status, 400);
+    const gifs = async () =>
+      (await readdir(t.app.config.dataDir, { recursive: true })).filter((name) => name.endsWith('.gif'))
+        .length;
+    assert.equal(await gifs(), 0);
+    assert.equal((await hers.submit((await bounty()).id, { files })).status, 201);
+    assert.equal(await gifs(), 1);
+  });
+
+  test('by performance: one without a scope counts what is new', async () => {
+    await fresh();
+    const startsAt = new Date(t.clock.now() + DAY_MS).toISOString();
+    const { id } = await leads(3, { startsAt, performanceScope: 'lifetime' });
+    assert.equal((await p.patch(`/bounties/${id}`, { performanceScope: null })).performanceScope, 'new');
   });
 });

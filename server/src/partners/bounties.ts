@@ -113,9 +113,10 @@ export function createBounties(parts: BountiesParts) {
     },
 
     /** What is absent stays; what is there is checked together with it. */
-    update(actor: Actor, id: string, change: BountyChange): Promise<Bounty> {
+    update(actor: Actor, id: string, wanted: BountyChange): Promise<Bounty> {
       return db.write(async () => {
         const before = await get(actor, id);
+        const change = withScope(before, wanted);
         const fixed =
           before.startsAt <= clock.now() && FIXED_ONCE_BEGUN.find((field) => isChange(before, change, field));
         if (fixed)
@@ -149,6 +150,12 @@ export function createBounties(parts: BountiesParts) {
 }
 
 export type Bounties = ReturnType<typeof createBounties>;
+
+/** One by performance always has a scope. */
+function withScope({ type }: Bounty, change: BountyChange): BountyChange {
+  const isCleared = type === 'performance' && change.performanceScope === null;
+  return isCleared ? { ...change, performanceScope: 'new' } : change;
+}
 
 function isChange(before: Bounty, change: BountyChange, field: (typeof FIXED_ONCE_BEGUN)[number]): boolean {
   return field in change && JSON.stringify(before[field]) !== JSON.stringify(change[field]);

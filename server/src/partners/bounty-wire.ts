@@ -9,10 +9,17 @@ import {
   PERFORMANCE_ATTRIBUTES,
   PERFORMANCE_SCOPES,
   REJECTION_REASONS,
+  SOCIAL_METRICS,
+  SOCIAL_PLATFORMS,
+  type SocialPlatform,
   START_MODES,
   type Submission,
 } from './bounty.ts';
+import { MAX_REWARD_CENTS } from './reward.ts';
 import { SUBMISSION_STATUSES } from './submission-states.ts';
+
+/** Of whatever is counted. */
+export const MAX_COUNT = 1_000_000_000_000;
 
 const textOrNull = z.string().nullable();
 const timeOrNull = z.iso.datetime().nullable();
@@ -20,9 +27,11 @@ const timeOrNull = z.iso.datetime().nullable();
 export const conditionSchema = z.object({
   attribute: z.enum(PERFORMANCE_ATTRIBUTES),
   operator: z.literal('gte').default('gte'),
-  value: z.int().min(1).max(1_000_000_000_000).describe('A number, or cents.'),
+  value: z.int().min(1).max(MAX_COUNT).describe('A number, or cents.'),
 });
 
+const count = z.int().min(1).max(MAX_COUNT);
+const cents = z.int().min(1).max(MAX_REWARD_CENTS);
 const maximum = z.int().min(1).max(10).default(1).describe('How many at most.');
 
 export const requirementsSchema = z.object({
@@ -34,6 +43,22 @@ export const requirementsSchema = z.object({
     })
     .optional()
     .describe('Addresses are asked for, on these domains if any are named.'),
+  socialMetrics: z
+    .object({
+      platform: z.enum(Object.keys(SOCIAL_PLATFORMS) as [SocialPlatform, ...SocialPlatform[]]),
+      metric: z.enum(SOCIAL_METRICS),
+      minCount: count.describe('From which count on a post is paid.'),
+      amount: cents.describe('For a post that has reached minCount, in cents.'),
+      incrementalBonus: z
+        .object({
+          incrementCount: count.describe('For each time that it is full above minCount…'),
+          bonusAmount: cents.describe('…the post gets so much more, in cents.'),
+          maxCount: count.describe('What is above it does not count.'),
+        })
+        .optional(),
+    })
+    .optional()
+    .describe('A post is asked for and paid by its count, which you report; rewardAmount is then absent.'),
 });
 
 export const bountySchema = z
@@ -97,14 +122,14 @@ export const submissionSchema = z
     files: z.array(z.object({ url: z.string(), fileName: z.string(), size: z.number() })).nullable(),
     status: z.enum(SUBMISSION_STATUSES),
     performanceCount: z.number().nullable().describe('How far the partner has come; cents for amounts.'),
-    socialMetricCount: z.number().nullable(),
+    socialMetricCount: z.number().nullable().describe('As last reported; null before.'),
     createdAt: z.iso.datetime(),
     completedAt: timeOrNull.describe('When it was handed in.'),
     reviewedAt: timeOrNull,
     rejectionReason: z.enum(REJECTION_REASONS).nullable(),
     rejectionNote: textOrNull,
     periodNumber: z.number().describe('Which day, week or month of the bounty it is for, from 1.'),
-    socialMetricsLastSyncedAt: timeOrNull,
+    socialMetricsLastSyncedAt: timeOrNull.describe('When socialMetricCount was last reported.'),
   })
   .meta({ id: 'BountySubmission', description: 'What a partner handed in for a bounty.' });
 
@@ -119,7 +144,7 @@ export function presentSubmission(submission: Submission): z.input<typeof submis
     files: files && [...files],
     status,
     performanceCount,
-    socialMetricCount: submission.socialMetricCount,
+    socialMetricCount: submission.socialMetricsSyncedAt === null ? null : submission.socialMetricCount,
     createdAt: isoTime(submission.createdAt),
     completedAt: orNull(submission.completedAt),
     reviewedAt: orNull(submission.reviewedAt),

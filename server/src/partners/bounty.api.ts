@@ -16,6 +16,7 @@ import {
 import {
   bountySchema,
   conditionSchema,
+  MAX_COUNT,
   presentBounty,
   presentSubmission,
   requirementsSchema,
@@ -215,16 +216,35 @@ function reviewOperations({ submissions }: BountyApiParts): Operation[] {
         (await submissions.list(actor, params.bountyId, query, query)).map(presentSubmission),
     }),
     operation({
+      id: 'updateBountySubmission',
+      method: 'PATCH',
+      path,
+      group: 'Bounties',
+      summary: 'Report the count of a social post',
+      description:
+        'For bounties with submissionRequirements.socialMetrics: how many views, likes, comments or shares the post has now. What it is paid follows from it when it is approved.',
+      access: WRITE,
+      params: SUBMISSION_PARAMS,
+      body: z.object({ socialMetricCount: z.int().min(0).max(MAX_COUNT) }),
+      response: { status: 200, description: 'The submission.', schema: submissionSchema },
+      run: async ({ params: { bountyId, submissionId }, body }, actor) =>
+        presentSubmission(await submissions.measure(actor, bountyId, submissionId, body.socialMetricCount)),
+    }),
+    operation({
       id: 'approveBountySubmission',
       method: 'POST',
       path: `${path}/approve`,
       group: 'Bounties',
       summary: 'Approve a submission',
-      description: 'The partner earns a commission of the type custom.',
+      description:
+        'The partner earns a commission of the type custom: what the bounty names, or what the count of a social post comes to.',
       access: EDITORS,
       params: SUBMISSION_PARAMS,
       body: z.object({
-        rewardAmount: rewardAmount.nullable().optional().describe('For bounties that name none, in cents.'),
+        rewardAmount: rewardAmount
+          .nullable()
+          .optional()
+          .describe('In cents; for bounties that name none, and posts below their minCount.'),
       }),
       bodyOptional: true,
       response: { status: 200, description: 'The submission.', schema: submissionSchema },

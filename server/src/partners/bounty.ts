@@ -4,6 +4,7 @@ import type { Fields } from '../db/row.ts';
 import type { Schema } from '../db/schema.ts';
 import { invalid } from '../kernel/errors.ts';
 import type { Enrolment } from './partner.ts';
+import { MAX_REWARD_CENTS } from './reward.ts';
 import { monthsBetween } from './reward-engine.ts';
 import type { SubmissionStatus } from './submission-states.ts';
 
@@ -32,11 +33,40 @@ export interface PerformanceCondition {
   readonly value: number;
 }
 
+/** Where the posts of a social bounty are, and the hosts of their addresses. */
+export const SOCIAL_PLATFORMS = {
+  youtube: ['youtube.com', 'youtu.be'],
+  twitter: ['twitter.com', 'x.com'],
+  linkedin: ['linkedin.com'],
+  instagram: ['instagram.com'],
+  tiktok: ['tiktok.com'],
+} as const;
+export type SocialPlatform = keyof typeof SOCIAL_PLATFORMS;
+export const SOCIAL_METRICS = ['views', 'likes', 'comments', 'shares'] as const;
+
+/** What a post is paid by: a sum from `minCount` on, and more for every full `incrementCount` above it. */
+export interface SocialMetrics {
+  readonly platform: SocialPlatform;
+  readonly metric: (typeof SOCIAL_METRICS)[number];
+  readonly minCount: number;
+  /** In cents, as is `bonusAmount`. */
+  readonly amount: number;
+  readonly incrementalBonus?:
+    | {
+        readonly incrementCount: number;
+        readonly bonusAmount: number;
+        /** What is above it does not count. */
+        readonly maxCount: number;
+      }
+    | undefined;
+}
+
 /** What has to come along with a submission. */
 export interface SubmissionRequirements {
   readonly image?: { readonly max: number } | undefined;
   /** `domains`: on which hosts; any where it is absent. */
   readonly url?: { readonly max: number; readonly domains?: readonly string[] | undefined } | undefined;
+  readonly socialMetrics?: SocialMetrics | undefined;
 }
 
 type StoredBounty = Fields<Selectable<Schema['bounty']>>;
@@ -103,11 +133,38 @@ const DAY_MS = 86_400_000;
 /** Refuses terms that do not fit together, and names the field. */
 export function checkTerms(terms: BountyTerms): void {
   checkTimes(terms);
-  if (terms.rewardAmount === null && !terms.rewardDescription) {
+  const social = terms.submissionRequirements?.socialMetrics;
+  if (social) checkSocial(social, terms.rewardAmount);
+  else if (terms.rewardAmount === null && !terms.rewardDescription) {
     throw invalid('rewardAmount', 'give rewardAmount or rewardDescription');
   }
   if (terms.type === 'performance') checkPerformance(terms);
   else assertAbsent(terms, 'performance', ['performanceCondition', 'performanceScope']);
+}
+
+function checkSocial(social: SocialMetrics, rewardAmount: number | null): void {
+  const path = 'submissionRequirements.socialMetrics';
+  if (rewardAmount !== null) throw invalid('rewardAmount', `the amount is that of ${path}`);
+  const { incrementalBonus: bonus, minCount } = social;
+  if (!bonus) return;
+  if (bonus.maxCount <= minCount) {
+    throw invalid(`${path}.incrementalBonus.maxCount`, 'must be above minCount');
+  }
+  if ((socialReward(social, bonus.maxCount) as number) > MAX_REWARD_CENTS) {
+    throw invalid(`${path}.incrementalBonus`, `would pay more than ${MAX_REWARD_CENTS} cents`);
+  }
+}
+
+/** What a post with this count is paid, in cents; undefined while it is below what is asked for. */
+export function socialReward(
+  { minCount, amount, incrementalBonus }: SocialMetrics,
+  count: number,
+): number | undefined {
+  if (count < minCount) return undefined;
+  if (!incrementalBonus) return amount;
+  const { incrementCount, bonusAmount, maxCount } = incrementalBonus;
+  const above = Math.min(count, maxCount) - minCount;
+  return amount + Math.floor(above / incrementCount) * bonusAmount;
 }
 
 function assertAbsent(
@@ -197,13 +254,18 @@ export function checkSubmission(
   { submissionRequirements }: Pick<Bounty, 'submissionRequirements'>,
   given: Pick<Submission, 'description' | 'urls' | 'files'>,
 ): void {
-  const { image, url } = submissionRequirements ?? {};
+  const { image, url, socialMetrics } = submissionRequirements ?? {};
   const urls = given.urls ?? [];
   const files = given.files ?? [];
   if (!given.description && urls.length + files.length === 0) {
     throw invalid('description', 'give a description, urls or files');
   }
   if (image) checkNumber('files', files.length, image.max);
+  if (socialMetrics) {
+    const hosts = SOCIAL_PLATFORMS[socialMetrics.platform];
+    const isPost = (text: string) => isOn(hosts, text);
+    if (!urls.some(isPost)) throw invalid('urls', `give the address of your post on ${hosts.join(' or ')}`);
+  }
   if (!url) return;
   checkNumber('urls', urls.length, url.max);
   const { domains } = url;

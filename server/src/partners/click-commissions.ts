@@ -3,6 +3,7 @@
 import type { Database } from '../db/database.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { isoTime } from '../kernel/clock.ts';
+import type { LinksOfPartners } from '../links/links-of-partners.ts';
 import type { CommissionStore } from './commission.store.ts';
 import type { CommissionLedger } from './commission-ledger.ts';
 import type { EnrolmentStore } from './enrolment.store.ts';
@@ -10,25 +11,30 @@ import { mayEarn } from './enrolment-states.ts';
 import type { FraudWatch } from './fraud-watch.ts';
 import type { Enrolment } from './partner.ts';
 import type { ProgramStore } from './program.store.ts';
+import { forEachProgram } from './program-walk.ts';
 import type { RewardStore } from './reward.store.ts';
 import type { Reward } from './reward.ts';
-import { clampToLimit, earningsOf, shareOf, spendWindowStart } from './reward-engine.ts';
+import { earningsOf, shareOf } from './reward-engine.ts';
+import type { RewardReckoning } from './reward-reckoning.ts';
 
 /** Clicks in a stretch of time, both ends inclusive. */
-export interface ClickCount {
+export interface ClickQuestion {
   readonly workspaceId: string;
   readonly partnerId: string;
-  /** Absent: of all links, by link; given: of this one, by country. */
-  readonly linkId?: string;
   readonly fromMs: number;
   readonly toMs: number;
+  /** By link, of all links of the partner or of these; or of one link, by country. */
+  readonly of: { readonly linkIds?: readonly string[] } | { readonly countriesOf: string };
 }
 
-/** By link or by country, whichever is asked for; clicks from nowhere known are in no country. */
-export type CountClicks = (
-  question: ClickCount,
-  signal: AbortSignal,
-) => Promise<readonly { readonly value: string; readonly clicks: number }[]>;
+export interface ClickCounts {
+  /** By link or by country, whichever is asked for; clicks from nowhere known are in no country. */
+  readonly counts: readonly { readonly value: string; readonly clicks: number }[];
+  /** False when there may be more than one answer holds. */
+  readonly isAll: boolean;
+}
+
+export type CountClicks = (question: ClickQuestion, signal: AbortSignal) => Promise<ClickCounts>;
 
 export interface ClickCommissionsParts {
   readonly db: Database;
@@ -37,8 +43,12 @@ export interface ClickCommissionsParts {
   readonly programs: ProgramStore;
   readonly enrolmentStore: EnrolmentStore;
   readonly rewards: RewardStore;
-  readonly fraud: FraudWatch;
+  readonly reckoning: RewardReckoning;
+  readonly fraud: Pick<FraudWatch, 'judge'>;
+  readonly links: Pick<LinksOfPartners, 'findBest' | 'listAfter'>;
   readonly countClicks: CountClicks;
+  /** Of those who have more links than an answer holds. */
+  readonly linksPerQuestion?: number;
   readonly clock: Clock;
 }
 
@@ -50,16 +60,24 @@ interface Day {
 }
 
 const DAY_MS = 86_400_000;
+/** A day is counted once its last clicks have had the time to reach the event store. */
+const SETTLING_MS = 15 * 60_000;
 /** A server that stood still for longer has lost the clicks of those days for its partners. */
 const MOST_DAYS = 7;
 const PER_LOOK = 100;
+const LINKS_PER_QUESTION = 1_000;
+
+interface ClickedLink {
+  readonly linkId: string;
+  readonly clicks: number;
+}
 
 export function createClickCommissions(parts: ClickCommissionsParts) {
-  const { db, store, ledger, programs, enrolmentStore, rewards, fraud, countClicks, clock } = parts;
+  const { db, store, ledger, programs, enrolmentStore, rewards, reckoning, fraud, links, clock } = parts;
 
   /** From the last day that has any, for it may be incomplete, to yesterday. */
   async function daysOf(programId: string): Promise<Day[]> {
-    const today = Math.floor(clock.now() / DAY_MS) * DAY_MS;
+    const today = Math.floor((clock.now() - SETTLING_MS) / DAY_MS) * DAY_MS;
     const earliest = today - MOST_DAYS * DAY_MS;
     const last = await store.findLastClickTime(programId, earliest);
     const first = last === undefined ? today - DAY_MS : Math.floor(last / DAY_MS) * DAY_MS;
@@ -70,12 +88,22 @@ export function createClickCommissions(parts: ClickCommissionsParts) {
     return days;
   }
 
+  function count(
+    { workspaceId, partnerId }: Enrolment,
+    day: Day,
+    of: ClickQuestion['of'],
+    signal: AbortSignal,
+  ) {
+    const { fromMs, toMs } = day;
+    return parts.countClicks({ workspaceId, partnerId, fromMs, toMs, of }, signal);
+  }
+
   /** The countries only matter where a modifier looks at them. */
   async function earningsOfLink(
     enrolment: Enrolment,
     reward: Reward,
     day: Day,
-    { linkId, clicks }: { linkId: string; clicks: number },
+    { linkId, clicks }: ClickedLink,
     signal: AbortSignal,
   ): Promise<number> {
     const each = (country: string | undefined, quantity: number) => {
@@ -83,12 +111,10 @@ export function createClickCommissions(parts: ClickCommissionsParts) {
       return share ? earningsOf(share, { quantity }) : 0;
     };
     if (!reward.modifiers?.length) return each(undefined, clicks);
-    const { workspaceId, partnerId } = enrolment;
-    const { fromMs, toMs } = day;
-    const countries = await countClicks({ workspaceId, partnerId, linkId, fromMs, toMs }, signal);
-    const known = countries.reduce((sum, country) => sum + country.clicks, 0);
+    const { counts } = await count(enrolment, day, { countriesOf: linkId }, signal);
+    const known = counts.reduce((sum, country) => sum + country.clicks, 0);
     const unknown = each(undefined, Math.max(0, clicks - known));
-    return countries.reduce((sum, country) => sum + each(country.value, country.clicks), unknown);
+    return counts.reduce((sum, country) => sum + each(country.value, country.clicks), unknown);
   }
 
   /** With the money of the partner locked. */
@@ -96,65 +122,81 @@ export function createClickCommissions(parts: ClickCommissionsParts) {
     { id }: Enrolment,
     reward: Reward,
     day: Day,
-    link: { linkId: string; clicks: number; earnings: number },
+    { linkId, clicks, earnings: earned }: ClickedLink & { readonly earnings: number },
   ): Promise<void> {
     return db.write(async () => {
       const enrolment = await enrolmentStore.find(id);
       if (!enrolment || !mayEarn(enrolment.status)) return;
-      const { spendLimitAmount: limit, spendLimitInterval: interval } = reward;
-      const sinceMs = interval === null ? 0 : spendWindowStart(interval, day.toMs);
-      const spent = limit === null ? 0 : await store.sumSpent(enrolment, 'click', sinceMs, null);
-      const earnings = clampToLimit(link.earnings, limit, spent);
+      const spender = { event: 'click', enrolment, customerId: null, atMs: day.toMs } as const;
+      const earnings = await reckoning.withinLimit(reward, spender, earned);
       if (earnings === 0) return;
       const { holds } = await fraud.judge(enrolment);
-      await ledger.add(enrolment, {
+      const link = await links.findBest(enrolment, linkId);
+      const draft = {
         type: 'click',
         earnings,
-        quantity: link.clicks,
-        linkId: link.linkId,
+        quantity: clicks,
+        linkId,
         rewardId: reward.id,
-        invoiceId: `${link.linkId}-${day.name}`,
+        invoiceId: `${linkId}-${day.name}`,
         status: holds ? 'hold' : 'pending',
         createdAt: day.toMs,
-      });
+      } as const;
+      await ledger.add(enrolment, draft, link ? { link } : {});
     });
+  }
+
+  /** In one answer for nearly everybody; whoever has more links that were clicked is asked about link by link. */
+  async function* clickedLinks(
+    enrolment: Enrolment,
+    day: Day,
+    signal: AbortSignal,
+  ): AsyncGenerator<ClickCounts['counts']> {
+    const { counts, isAll } = await count(enrolment, day, {}, signal);
+    if (isAll) {
+      yield counts;
+      return;
+    }
+    const limit = parts.linksPerQuestion ?? LINKS_PER_QUESTION;
+    for (let last: { createdAt: number; id: string } | undefined; !signal.aborted; ) {
+      const some = await links.listAfter(enrolment, last, limit);
+      const linkIds = some.map(({ id }) => id);
+      if (linkIds.length > 0) yield (await count(enrolment, day, { linkIds }, signal)).counts;
+      if (some.length < limit) return;
+      last = some.at(-1);
+    }
   }
 
   async function payPartner(enrolment: Enrolment, day: Day, signal: AbortSignal): Promise<void> {
     const reward = enrolment.clickRewardId && (await rewards.find(enrolment.clickRewardId));
     if (!reward || reward.createdAt > day.toMs || !mayEarn(enrolment.status)) return;
-    const { workspaceId, partnerId, programId } = enrolment;
-    const { fromMs, toMs } = day;
-    const links = await countClicks({ workspaceId, partnerId, fromMs, toMs }, signal);
-    for (const { value: linkId, clicks } of links) {
-      if (signal.aborted) return;
-      if (await store.hasInvoice(programId, `${linkId}-${day.name}`)) continue;
-      const earnings = await earningsOfLink(enrolment, reward, day, { linkId, clicks }, signal);
-      await add(enrolment, reward, day, { linkId, clicks, earnings });
+    for await (const counts of clickedLinks(enrolment, day, signal)) {
+      for (const { value: linkId, clicks } of counts) {
+        if (signal.aborted) return;
+        if (await store.hasInvoice(enrolment.programId, `${linkId}-${day.name}`)) continue;
+        const earnings = await earningsOfLink(enrolment, reward, day, { linkId, clicks }, signal);
+        await add(enrolment, reward, day, { linkId, clicks, earnings });
+      }
     }
   }
 
-  async function payProgram(programId: string, signal: AbortSignal): Promise<void> {
-    const days = await daysOf(programId);
+  async function payDay(programId: string, day: Day, signal: AbortSignal): Promise<void> {
     for (let after = ''; !signal.aborted; ) {
       const some = await enrolmentStore.findWithClickReward(programId, after, PER_LOOK);
-      for (const enrolment of some) {
-        for (const day of days) await payPartner(enrolment, day, signal);
-      }
+      for (const enrolment of some) await payPartner(enrolment, day, signal);
       after = some.at(-1)?.id ?? '';
       if (some.length < PER_LOOK) return;
     }
   }
 
+  /** A day for all partners before the next: the last day that has any is then the only one that can be incomplete. */
+  async function payProgram(programId: string, signal: AbortSignal): Promise<void> {
+    for (const day of await daysOf(programId)) await payDay(programId, day, signal);
+  }
+
   return {
     /** For a job. */
-    async run(signal: AbortSignal): Promise<void> {
-      for (let after = ''; !signal.aborted; ) {
-        const some = await programs.findWithClickRewards(after, PER_LOOK);
-        for (const programId of some) await payProgram(programId, signal);
-        after = some.at(-1) ?? '';
-        if (some.length < PER_LOOK) return;
-      }
-    },
+    run: (signal: AbortSignal): Promise<void> =>
+      forEachProgram(programs.findWithClickRewards, (programId) => payProgram(programId, signal), signal),
   };
 }

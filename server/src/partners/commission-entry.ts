@@ -5,7 +5,12 @@ import type { CustomerDraft } from '../customers/customer.ts';
 import { parseHumanDate } from '../kernel/dates.ts';
 import { AppError, invalid } from '../kernel/errors.ts';
 import { MAX_DESCRIPTION_LENGTH } from './commission.ts';
-import type { CommissionEntry, EnteredSale } from './commission-entries.ts';
+import {
+  type CommissionEntry,
+  type EnteredSale,
+  IMPORTED_LEAD,
+  type ImportEntry,
+} from './commission-entries.ts';
 import type { CustomCommission } from './commissions.ts';
 import { country } from './partner-fields.ts';
 
@@ -89,7 +94,12 @@ const amount = z.int().min(0).max(MAX_CENTS);
 const saleBody = z.object({
   type: z.literal('sale'),
   ...customerFields,
-  importStripeInvoices: z.boolean().nullish(),
+  importStripeInvoices: z
+    .boolean()
+    .nullish()
+    .describe(
+      'Instead of a sale: all that the customer has paid in Stripe becomes sales of the partner, a little later. Takes a key of Stripe, and a customer with a stripeCustomerId.',
+    ),
   sale: z
     .object({
       amount: amount.nullish().describe('In the smallest unit of the currency.'),
@@ -129,17 +139,30 @@ export function readCustom(body: CustomBody, nowMs: number): CustomCommission {
   return { amount: body.amount, description, atMs: readDate('date', body.date, nowMs) };
 }
 
-export function readConversion(body: LeadBody | SaleBody, nowMs: number): CommissionEntry {
-  const { partnerId: whose, customerId, customer, linkId } = body;
+/** Undefined unless sales are to come from Stripe. */
+export function readImport(body: LeadBody | SaleBody): ImportEntry | undefined {
+  if (body.type !== 'sale' || !body.importStripeInvoices) return undefined;
+  const { sale, saleAmount, invoiceId, productId } = body;
+  if (sale != null || saleAmount != null || invoiceId != null || productId != null) {
+    throw new AppError('bad_request', 'custom: importStripeInvoices: does not go with a sale that is given');
+  }
+  return readTarget(body);
+}
+
+function readTarget({ partnerId: whose, customerId, customer, linkId }: LeadBody | SaleBody): ImportEntry {
   if ((customerId == null) === (customer == null)) {
     throw new AppError('bad_request', 'custom: customerId: give either customerId or customer');
   }
-  const found = {
+  return {
     partnerId: whose,
     linkId: linkId ?? undefined,
     customerId: customerId ?? undefined,
     customer: customer ? draftOf(customer) : undefined,
   };
+}
+
+export function readConversion(body: LeadBody | SaleBody, nowMs: number): CommissionEntry {
+  const found = readTarget(body);
   if (body.type === 'lead') {
     const field = body.date == null && body.leadEventDate != null ? 'leadEventDate' : 'date';
     const atMs = readDate(field, body.date ?? body.leadEventDate, nowMs);
@@ -148,7 +171,7 @@ export function readConversion(body: LeadBody | SaleBody, nowMs: number): Commis
   }
   const field = body.date == null && body.saleEventDate != null ? 'saleEventDate' : 'date';
   const atMs = readDate(field, body.date ?? body.saleEventDate, nowMs);
-  return { ...found, atMs, lead: { eventName: 'Sign up', metadata: null }, sale: readSale(body) };
+  return { ...found, atMs, lead: { eventName: IMPORTED_LEAD, metadata: null }, sale: readSale(body) };
 }
 
 type GivenCustomer = NonNullable<LeadBody['customer']>;
@@ -161,7 +184,6 @@ function draftOf(customer: GivenCustomer): CustomerDraft {
 
 function readSale(body: SaleBody): EnteredSale {
   const { sale, saleAmount, invoiceId, productId } = body;
-  if (body.importStripeInvoices) throw noStripeImport(body);
   const cents = sale?.amount ?? saleAmount;
   if (!cents) throw invalid(sale ? 'sale.amount' : 'saleAmount', 'is required and must be more than 0');
   return {
@@ -172,12 +194,4 @@ function readSale(body: SaleBody): EnteredSale {
     invoiceId: sale?.invoiceId ?? invoiceId ?? null,
     metadata: sale?.metadata ?? (productId ? { productId } : null),
   };
-}
-
-function noStripeImport({ sale, saleAmount, invoiceId, productId }: SaleBody): AppError {
-  const isManual = sale != null || saleAmount != null || invoiceId != null || productId != null;
-  const reason = isManual
-    ? 'does not go with a sale that is given'
-    : 'is not possible here: sales come from Stripe by its webhook, or one by one';
-  return new AppError('bad_request', `custom: importStripeInvoices: ${reason}`);
 }

@@ -35,10 +35,16 @@ export interface CommissionContext {
 
 /** Called with every new commission, in its transaction. */
 export type OnCommission = (commission: Commission, enrolment: Enrolment) => Promise<void>;
+/** Called with every change of one, in its transaction. */
+export type OnCommissionChange = (before: Commission, after: Commission) => Promise<void>;
+/** Whether something about the partner holds everything new. */
+export type IsHeld = (enrolment: Enrolment) => Promise<boolean>;
 
 export function createCommissionLedger(parts: CommissionLedgerParts) {
   const { db, store, payouts, enrolments, clock, ids } = parts;
   const listeners: OnCommission[] = [];
+  const followers: OnCommissionChange[] = [];
+  let isHeld: IsHeld = async () => false;
 
   async function tell(commission: Commission, { customer, link }: CommissionContext): Promise<void> {
     const { id, workspaceId, programId, partnerId, customerId, linkId, type, amount, earnings } = commission;
@@ -57,14 +63,19 @@ export function createCommissionLedger(parts: CommissionLedgerParts) {
   }
 
   /** Nobody pays what is in a payout that is on its way, and nobody takes it out of there. */
-  async function lockPayout({ payoutId }: Commission): Promise<void> {
+  async function lockPayout({ id, payoutId }: Commission): Promise<void> {
     const payout = payoutId === null ? undefined : await payouts.find(payoutId);
-    if (payout && !OPEN_PAYOUTS.includes(payout.status)) throw lockedPayout(payout.status);
+    if (payout && !OPEN_PAYOUTS.includes(payout.status)) throw lockedPayout(id, payout.status);
   }
 
   return {
     /** For what follows from new commissions; call it before anything runs. */
     onAdded: (listener: OnCommission): void => void listeners.push(listener),
+    onChanged: (follower: OnCommissionChange): void => void followers.push(follower),
+    /** Asked of new ones that say nothing of their state; what takes something back is never held. */
+    holdWhen: (test: IsHeld): void => {
+      isHeld = test;
+    },
 
     /** Undefined when its event or its invoice has one already. Call it with the enrolment locked. */
     async add(
@@ -73,8 +84,10 @@ export function createCommissionLedger(parts: CommissionLedgerParts) {
       context: CommissionContext = {},
     ): Promise<Commission | undefined> {
       const { programId, partnerId, workspaceId } = enrolment;
-      const whose = { id: ids('cm_'), programId, workspaceId, partnerId };
-      const commission: Commission = { ...EMPTY, ...draft, ...whose, payoutId: null, updatedAt: clock.now() };
+      const asked = draft.status === undefined && draft.earnings > 0;
+      const state = asked && (await isHeld(enrolment)) ? ({ status: 'hold' } as const) : {};
+      const whose = { id: ids('cm_'), programId, workspaceId, partnerId, payoutId: null };
+      const commission: Commission = { ...EMPTY, ...draft, ...state, ...whose, updatedAt: clock.now() };
       if (!(await store.insert(commission))) return undefined;
       await enrolments.addTotals(programId, partnerId, { commissions: earnedBy(commission) });
       await tell(commission, context);
@@ -88,8 +101,8 @@ export function createCommissionLedger(parts: CommissionLedgerParts) {
       event: CommissionEvent | undefined,
       amounts: Partial<Pick<Commission, 'amount' | 'earnings'>> = {},
     ): Promise<Commission> {
-      if (commission.status === 'paid') throw alreadyPaid();
-      const status = event ? commissionAfter(commission.status, event) : commission.status;
+      if (commission.status === 'paid') throw alreadyPaid(commission.id);
+      const status = event ? commissionAfter(commission, event) : commission.status;
       await lockPayout(commission);
       const detached = status !== commission.status && commission.payoutId !== null;
       const changed: Commission = {
@@ -100,9 +113,13 @@ export function createCommissionLedger(parts: CommissionLedgerParts) {
         updatedAt: clock.now(),
       };
       await store.update(commission.id, changed);
-      if (commission.payoutId !== null) await payouts.resum(commission.payoutId, changed.updatedAt);
+      if (commission.payoutId !== null) {
+        const left = detached ? 0 : changed.earnings;
+        await payouts.adjust(commission.payoutId, left - commission.earnings, changed.updatedAt);
+      }
       const commissions = earnedBy(changed) - earnedBy(commission);
       await enrolments.addTotals(commission.programId, commission.partnerId, { commissions });
+      for (const follower of followers) await follower(commission, changed);
       return changed;
     },
 
@@ -133,16 +150,16 @@ const EMPTY = {
   metadata: null,
 } as const;
 
-function alreadyPaid(): AppError {
+function alreadyPaid(id: string): AppError {
   return new AppError(
     'bad_request',
-    'The commission was paid and cannot be changed; a negative commission of the type custom takes it back.',
+    `custom: status: the commission ${id} was paid and cannot be changed; a negative commission of the type custom takes it back`,
   );
 }
 
-function lockedPayout(status: string): AppError {
+function lockedPayout(id: string, status: string): AppError {
   return new AppError(
     'bad_request',
-    `The commission is in a payout that is ${status} and cannot be changed.`,
+    `custom: status: the commission ${id} is in a payout that is ${status} and cannot be changed`,
   );
 }

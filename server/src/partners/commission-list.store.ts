@@ -157,8 +157,15 @@ function metadataCondition(
   const isNumber =
     engine === 'postgres'
       ? sql`case when ${text} ~ '^-?[0-9]+(\\.[0-9]+)?$' then cast(${text} as numeric) end`
-      : sql`case when ${text} glob '[0-9-]*' then cast(${text} as real) end`;
+      : sql`case when ${sqliteIsNumber(text)} then cast(${text} as real) end`;
   return sql<SqlBool>`coalesce((${isNumber}) ${sql.raw(SIZES[test.operator] ?? '=')} ${number}, false)`;
+}
+
+/** A whole or decimal number and nothing else; SQLite itself reads "12 cm" as 12. */
+function sqliteIsNumber(text: ReturnType<typeof sql>) {
+  const digits = sql`ltrim(${text}, '-')`;
+  return sql`length(${text}) - length(${digits}) <= 1 and ${digits} glob '[0-9]*' and ${digits} not glob '*[^0-9.]*'
+    and ${digits} not glob '*.*.*' and ${digits} not glob '*.'`;
 }
 
 const SIZES: Readonly<Record<string, string>> = { '>': '>', '<': '<', '>=': '>=', '<=': '<=' };

@@ -63,16 +63,23 @@ export function canCommission(status: CommissionStatus, event: CommissionEvent):
 }
 
 /** The state after it; refuses what cannot happen. */
-export function commissionAfter(status: CommissionStatus, event: CommissionEvent): CommissionStatus {
+export function commissionAfter(
+  { id, status }: { readonly id: string; readonly status: CommissionStatus },
+  event: CommissionEvent,
+): CommissionStatus {
   const { to } = COMMISSION_TRANSITIONS[event];
   if (canCommission(status, event)) return to;
   const reason = status === to ? `is ${status} already` : `is ${status} and cannot become ${to}`;
-  throw new AppError('bad_request', `custom: status: the commission ${reason}`);
+  throw new AppError('bad_request', `custom: status: the commission ${id} ${reason}`);
 }
 
 /** Count towards what a partner has earned. */
 export const EARNED_STATUSES: readonly CommissionStatus[] = ['pending', 'processed', 'paid'];
 /** Count towards what a spend limit allows. */
 export const SPENT_STATUSES: readonly CommissionStatus[] = ['pending', 'processed', 'paid', 'hold'];
+/** Neither paid nor taken back. */
+export const OPEN_STATUSES: readonly CommissionStatus[] = ['pending', 'hold', 'processed'];
+/** Not to be paid, whatever the reason. */
+export const REVERSED_STATUSES: readonly SettableStatus[] = ['refunded', 'duplicate', 'canceled', 'fraud'];
 /** Left out of lists unless they are asked for. */
 export const HIDDEN_STATUSES: readonly CommissionStatus[] = ['duplicate', 'fraud', 'canceled'];

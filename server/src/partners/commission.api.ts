@@ -3,10 +3,11 @@ import { z } from 'zod';
 import { type Operation, operation } from '../http/operation.ts';
 import { checkCursor, cursorListQuery } from '../http/pagination.ts';
 import type { Clock } from '../kernel/clock.ts';
+import { invalid } from '../kernel/errors.ts';
 import { readListFilter } from '../kernel/list-filter.ts';
 import { COMMISSION_TYPES } from './commission.ts';
 import type { CommissionEntries } from './commission-entries.ts';
-import { currency, entryBody, readConversion, readCustom } from './commission-entry.ts';
+import { currency, entryBody, readConversion, readCustom, readImport } from './commission-entry.ts';
 import { COMMISSION_SORTS, type CommissionFilter, type MetadataTest } from './commission-list.store.ts';
 import { COMMISSION_STATUSES, SETTABLE_STATUSES } from './commission-states.ts';
 import { commissionSchema, presentCommission } from './commission-wire.ts';
@@ -75,6 +76,9 @@ const changeBody = z.object({
   modifyAmount: delta.optional().meta({ deprecated: true }),
 });
 
+/** By which sale amounts are given; the first that is there counts. */
+const AMOUNT_FIELDS = ['modifySaleAmount', 'modifyAmount', 'saleAmount', 'amount'] as const;
+
 const PARAMS = z.object({ id: z.string().min(1).describe('The id of the commission.') });
 /** Reading asks for a program and nothing else, as existing clients expect. */
 const READERS = { by: 'key' } as const;
@@ -113,6 +117,11 @@ function entering({ commissions, commissionEntries, clock }: CommissionServices)
       if (body.type === 'custom') {
         await commissions.enterCustom(actor, body.partnerId, readCustom(body, nowMs));
         return { success: true, message: body.amount < 0 ? 'Clawback recorded.' : 'Commission recorded.' };
+      }
+      const sales = readImport(body);
+      if (sales) {
+        await commissionEntries.importSales(actor, sales);
+        return { success: true, message: 'The invoices of the customer are being fetched from Stripe.' };
       }
       await commissionEntries.enter(actor, readConversion(body, nowMs));
       return { success: true, message: `The ${body.type} is recorded; its commission follows the rewards.` };
@@ -219,7 +228,8 @@ function changes({ commissions }: CommissionServices): Operation[] {
         const { amount, modifyAmount, ...change } = body;
         const saleAmount = change.saleAmount ?? amount;
         const modifySaleAmount = change.modifySaleAmount ?? modifyAmount;
-        const wanted = { ...change, saleAmount, modifySaleAmount };
+        const amountField = AMOUNT_FIELDS.find((field) => body[field] !== undefined);
+        const wanted = { ...change, saleAmount, modifySaleAmount, amountField };
         return presentCommission(await commissions.update(actor, params.id, wanted));
       },
     }),
@@ -228,20 +238,36 @@ function changes({ commissions }: CommissionServices): Operation[] {
 
 type Filters = z.output<z.ZodObject<typeof filters>>;
 
+/** Nothing is older. */
+const EARLIEST = '1970-01-01';
+
+function readTypes(text: string | undefined) {
+  const types = readListFilter(text);
+  const unknown = types?.values.find((type) => !(COMMISSION_TYPES as readonly string[]).includes(type));
+  if (unknown !== undefined) throw invalid('type', `must be among ${COMMISSION_TYPES.join(', ')}`);
+  return types;
+}
+
 function createFilter({ readPeriod, readMetadata }: CommissionQuestions) {
+  /** Until `end` alone, or from `start` on; no window means all there is. */
+  function windowOf({ interval, start, end, timezone }: Filters): CommissionFilter['window'] {
+    if (interval !== 'all' || start !== undefined) return readPeriod({ interval, start, end, timezone });
+    return end === undefined ? undefined : readPeriod({ interval, start: EARLIEST, end, timezone });
+  }
+
   return (query: Filters): CommissionFilter & { readonly tenantId?: string | undefined } => {
-    const { customerId, payoutId, invoiceId, status, interval, start } = query;
+    const { customerId, payoutId, invoiceId, status } = query;
     return {
       customerId,
       payoutId,
       invoiceId,
       status,
       tenantId: query.tenantId,
-      type: readListFilter(query.type),
+      type: readTypes(query.type),
       partnerId: readListFilter(query.partnerId),
       groupId: readListFilter(query.groupId),
       partnerTagId: readListFilter(query.partnerTagId),
-      window: interval === 'all' && start === undefined ? undefined : readPeriod(query),
+      window: windowOf(query),
       metadata: query.query === undefined ? undefined : readMetadata(query.query),
     };
   };

@@ -9,8 +9,10 @@ import {
   COMMISSION_TRANSITIONS,
   type CommissionStatus,
   EARNED_STATUSES,
+  OPEN_STATUSES,
   SPENT_STATUSES,
 } from './commission-states.ts';
+import type { SpendWindow } from './reward-engine.ts';
 
 type Row = Schema['commission'];
 
@@ -75,6 +77,12 @@ export function createCommissionStore(db: Database) {
       return (await query.where('id', 'in', ids).execute()).map((row) => row.partner_id);
     },
 
+    /** In no particular order. */
+    async findByInvoices(programId: string, invoiceIds: readonly string[]): Promise<Commission[]> {
+      const query = all().where('program_id', '=', programId).where('invoice_id', 'in', invoiceIds);
+      return (await query.execute()).map(toCommission);
+    },
+
     async hasInvoice(programId: string, invoiceId: string): Promise<boolean> {
       const query = db.query.selectFrom('commission').select('id').where('program_id', '=', programId);
       return (await query.where('invoice_id', '=', invoiceId).executeTakeFirst()) !== undefined;
@@ -102,7 +110,7 @@ export function createCommissionStore(db: Database) {
       const query = all()
         .where('customer_id', '=', customerId)
         .where('partner_id', '=', partnerId)
-        .where('status', 'in', ['pending', 'hold', 'processed'])
+        .where('status', 'in', OPEN_STATUSES)
         .orderBy('id')
         .limit(limit);
       return (await locked(query).execute()).map(toCommission);
@@ -112,7 +120,7 @@ export function createCommissionStore(db: Database) {
     async sumSpent(
       { programId, partnerId }: Earner,
       type: CommissionType,
-      sinceMs: number,
+      { fromMs, beforeMs }: SpendWindow,
       customerId: string | null,
     ): Promise<number> {
       return sumEarned((query) => {
@@ -120,7 +128,8 @@ export function createCommissionStore(db: Database) {
           .where('program_id', '=', programId)
           .where('partner_id', '=', partnerId)
           .where('type', '=', type)
-          .where('created_at', '>=', sinceMs)
+          .where('created_at', '>=', fromMs)
+          .where('created_at', '<', beforeMs)
           .where('status', 'in', SPENT_STATUSES);
         return customerId === null ? spent : spent.where('customer_id', '=', customerId);
       });
@@ -155,31 +164,33 @@ export function createCommissionStore(db: Database) {
       return row?.partner_id;
     },
 
-    /** What is due: made before that time, or of a kind that nobody waits for. */
-    async sumDue(earner: Earner, madeBefore: number): Promise<{ count: number; earnings: number }> {
-      const row = await due(earner, madeBefore)
-        .select((eb) => [
-          eb.fn.countAll<number>().as('count'),
-          eb.fn.sum<number | null>('earnings').as('sum'),
-        ])
-        .executeTakeFirstOrThrow();
-      return { count: Number(row.count), earnings: Number(row.sum ?? 0) };
+    /** Whether anything is due: made before that time, or of a kind that nobody waits for. */
+    async hasDue(earner: Earner, madeBefore: number): Promise<boolean> {
+      return (await due(earner, madeBefore).select('id').limit(1).executeTakeFirst()) !== undefined;
     },
 
-    /** Puts at most so many that are due into a payout; returns how many. */
+    async sumDue(earner: Earner, madeBefore: number): Promise<number> {
+      const { sum } = await due(earner, madeBefore)
+        .select((eb) => eb.fn.sum<number | null>('earnings').as('sum'))
+        .executeTakeFirstOrThrow();
+      return Number(sum ?? 0);
+    },
+
+    /** Puts at most so many that are due into a payout; returns how many, and what they are worth. */
     async processDue(
       earner: Earner,
       madeBefore: number,
       to: { payoutId: string; limit: number; nowMs: number },
-    ): Promise<number> {
+    ): Promise<{ count: number; earnings: number }> {
       const some = due(earner, madeBefore).select('id').orderBy('created_at').orderBy('id').limit(to.limit);
-      const { numUpdatedRows } = await db.query
+      const taken = await db.query
         .updateTable('commission')
         .set({ status: COMMISSION_TRANSITIONS.process.to, payout_id: to.payoutId, updated_at: to.nowMs })
         .where('id', 'in', some)
         .where('status', '=', 'pending')
-        .executeTakeFirst();
-      return Number(numUpdatedRows);
+        .returning('earnings')
+        .execute();
+      return { count: taken.length, earnings: taken.reduce((sum, { earnings }) => sum + earnings, 0) };
     },
 
     /** What happens to all of a payout at once; returns what those are worth that it happened to. */
@@ -220,21 +231,66 @@ export function createCommissionStore(db: Database) {
       return earned;
     },
 
+    /** Cancels what was earned by sources of this partner that are canceled; what is in payouts leaves them. */
+    async cancelShares(
+      referrer: Earner,
+      sourcePartnerId: string,
+      payoutId: string | null,
+      nowMs: number,
+    ): Promise<{ earned: number; inPayout: number }> {
+      const { from, to } = COMMISSION_TRANSITIONS.cancel;
+      const lost = sql<SqlBool>`exists (select 1 from commission source
+        where source.id = commission.source_commission_id and source.partner_id = ${sourcePartnerId}
+          and source.status = ${to})`;
+      const open = sql<SqlBool>`(payout_id is null or payout_id = ${payoutId ?? ''})`;
+      const sum = (statuses: readonly CommissionStatus[], inPayout: boolean) =>
+        sumEarned((query) => {
+          const shares = query
+            .where('program_id', '=', referrer.programId)
+            .where('partner_id', '=', referrer.partnerId)
+            .where('type', '=', 'referral')
+            .where('status', 'in', statuses)
+            .where(lost)
+            .where(open);
+          return inPayout ? shares.where('payout_id', 'is not', null) : shares;
+        });
+      const sums = { earned: await sum(['pending', 'processed'], false), inPayout: await sum(from, true) };
+      await ofEarner(referrer)
+        .set({ status: to, payout_id: null, updated_at: nowMs })
+        .where('type', '=', 'referral')
+        .where('status', 'in', from)
+        .where(lost)
+        .where(open)
+        .execute();
+      return sums;
+    },
+
     /** Those on hold that no open finding concerns any more are pending again; returns what they are worth. */
     async releaseHeld(earner: Earner, partnerLevel: readonly string[], nowMs: number): Promise<number> {
-      const heldBack = sql<SqlBool>`exists (
+      const found = sql<SqlBool>`exists (
         select 1 from fraud_group where fraud_group.program_id = commission.program_id
           and fraud_group.partner_id = commission.partner_id and fraud_group.status = 'pending'
           and (fraud_group.type in (${sql.join(partnerLevel.map((type) => sql`${type}`))})
             or exists (select 1 from fraud_event where fraud_event.commission_id = commission.id
               and fraud_event.fraud_group_id = fraud_group.id)))`;
-      const released = await ofEarner(earner)
-        .set({ status: COMMISSION_TRANSITIONS.clear.to, updated_at: nowMs })
-        .where('status', 'in', COMMISSION_TRANSITIONS.clear.from)
-        .where(sql<SqlBool>`not ${heldBack}`)
-        .returning('earnings')
+      // A share of what is held itself waits with it.
+      const sourceHeld = sql<SqlBool>`exists (select 1 from commission source
+        where source.id = commission.source_commission_id and source.status = 'hold')`;
+      const { from, to } = COMMISSION_TRANSITIONS.clear;
+      const free = sql<SqlBool>`not ${found} and not ${sourceHeld}`;
+      const worth = await sumEarned((query) =>
+        query
+          .where('program_id', '=', earner.programId)
+          .where('partner_id', '=', earner.partnerId)
+          .where('status', 'in', from)
+          .where(free),
+      );
+      await ofEarner(earner)
+        .set({ status: to, updated_at: nowMs })
+        .where('status', 'in', from)
+        .where(free)
         .execute();
-      return released.reduce((sum, { earnings }) => sum + earnings, 0);
+      return worth;
     },
 
     /** Takes away what was recorded with events of a customer, of at most so many; returns of how many. */

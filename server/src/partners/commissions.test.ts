@@ -119,7 +119,7 @@ eachDatabase('commissions', (databases) => {
       await refused(422, 'sale.amount', { type: 'sale', customer, sale: { amount: 0 } });
       await refused(422, 'sale.currency', { type: 'sale', customer, sale: { amount: 1, currency: 'euro' } });
       const stripe = { type: 'sale', customer, importStripeInvoices: true };
-      await refused(400, 'importStripeInvoices', stripe);
+      await refused(400, 'customer.stripeCustomerId', stripe);
       await refused(400, 'importStripeInvoices', { ...stripe, saleAmount: 5 });
       assert.deepEqual(await p.commissions(), []);
     });
@@ -129,9 +129,9 @@ eachDatabase('commissions', (databases) => {
     const p = await openEarning(t);
     const [mia, bo] = [await p.partner({ tenantId: 'mia' }), await p.partner()];
     const [a, b] = [await p.customer(mia), await p.customer(bo)];
-    await p.sell(a, 1_000, { invoiceId: 'in_1', metadata: { plan: 'pro', seats: 3 } });
+    await p.sell(a, 1_000, { invoiceId: 'in_1', metadata: { plan: 'pro', seats: 3, size: '12 cm' } });
     t.clock.advance(DAY_MS);
-    await p.sell(b, 3_000, { invoiceId: 'in_2', metadata: { plan: 'free', seats: 12 } });
+    await p.sell(b, 3_000, { invoiceId: 'in_2', metadata: { plan: 'free', seats: 12, size: '12.5' } });
     t.clock.advance(DAY_MS);
     await p.sell(a, 2_000, { invoiceId: 'in_3' });
     const invoices = async (query: string) =>
@@ -149,9 +149,11 @@ eachDatabase('commissions', (databases) => {
     assert.deepEqual(await invoices('interval=24h'), ['in_3', 'in_2']);
     const midday = new Date(t.clock.now() - DAY_MS).toISOString();
     assert.deepEqual(await invoices(`start=${midday}&end=${midday}`), ['in_2']);
-    assert.deepEqual(await invoices(`invoiceId=in_1&status=paid`), ['in_1']);
+    assert.deepEqual(await invoices(`end=${midday}`), ['in_2', 'in_1']);
+    assert.deepEqual(await invoices(`invoiceId=in_1&status=paid&tenantId=nobody`), ['in_1']);
     assert.deepEqual(await invoices(`query=${encodeURIComponent("metadata['plan']:'pro'")}`), ['in_1']);
     assert.deepEqual(await invoices(`query=${encodeURIComponent("metadata['seats'] > 5")}`), ['in_2']);
+    assert.deepEqual(await invoices(`query=${encodeURIComponent("metadata['size'] > 5")}`), ['in_2']);
     assert.deepEqual(await invoices(`query=${encodeURIComponent("metadata['plan'] != 'pro'")}`), [
       'in_3',
       'in_2',
@@ -173,6 +175,7 @@ eachDatabase('commissions', (databases) => {
     await p.refused(422, 'startingAfter', 'GET', '/commissions?startingAfter=cm_unknown');
     await p.refused(422, 'timezone', 'GET', '/commissions?interval=7d&timezone=Nowhere/X');
     await p.refused(422, 'query', 'GET', '/commissions?query=plan');
+    await p.refused(422, 'type', 'GET', '/commissions?type=slae');
     await p.refused(404, undefined, 'GET', '/commissions?tenantId=nobody');
     assert.deepEqual(await p.get('/commissions/count?status=fraud'), [
       { status: 'fraud', count: 1, earnings: 400, amount: 2_000 },
@@ -232,12 +235,43 @@ eachDatabase('commissions', (databases) => {
       await p.refused(404, undefined, 'PATCH', '/commissions/cm_unknown', { status: 'fraud' });
       await p.post('/commissions', { type: 'custom', partnerId: mia.id, amount: 5_000 });
       const custom = (await p.commissions()).find(({ type }) => type === 'custom');
-      await p.refused(400, 'saleAmount', 'PATCH', `/commissions/${custom?.id}`, { saleAmount: 5 });
+      for (const field of ['saleAmount', 'modifySaleAmount', 'amount', 'modifyAmount'])
+        await p.refused(400, field, 'PATCH', `/commissions/${custom?.id}`, { [field]: 5 });
+      const claw = { type: 'custom', partnerId: mia.id, amount: -500, description: 'order_canceled' };
+      await p.post('/commissions', claw);
+      const debt = (await p.commissions()).find(({ earnings }) => earnings < 0);
+      await p.refused(400, 'earnings', 'PATCH', `/commissions/${debt?.id}`, { earnings: 300 });
       await p.post('/partners/deactivate', { partnerId: mia.id });
       await p.refused(404, undefined, 'PATCH', `/commissions/${id}`, { saleAmount: 5 });
       const [payout] = await p.payouts();
       await p.post('/payouts/confirm', { payoutIds: [payout?.id], manual: true });
-      await p.refused(400, undefined, 'PATCH', `/commissions/${id}`, { status: 'fraud' });
+      await p.refused(400, 'status', 'PATCH', `/commissions/${id}`, { status: 'fraud' });
+      await p.post(`/payouts/${payout?.id}/mark-sent`);
+      await p.refused(400, 'status', 'PATCH', `/commissions/${id}`, { earnings: 5 });
+    });
+
+    test('is reckoned with the conditions and within the limit of the reward', async () => {
+      const conditions = [{ entity: 'customer', attribute: 'country', operator: 'equals_to', value: 'SE' }];
+      const recurring = [{ entity: 'sale', attribute: 'type', operator: 'equals_to', value: 'recurring' }];
+      const modifiers = [
+        { conditions, amountInPercentage: 50 },
+        { conditions: recurring, amountInPercentage: 60 },
+      ];
+      const limit = { spendLimitAmount: 6_000, spendLimitInterval: 'month' };
+      const p = await openEarning(t, { reward: { modifiers, ...limit } });
+      const mia = await p.partner();
+      const customer = { externalId: p.newCustomer(), country: 'SE' };
+      const body = { type: 'sale', partnerId: mia.id, customer };
+      await p.post('/commissions', { ...body, sale: { amount: 5_000, invoiceId: 'in_1' } });
+      await p.post('/commissions', { ...body, sale: { amount: 5_000, invoiceId: 'in_2' } });
+      const correct = async (invoiceId: string, saleAmount: number) => {
+        const [{ id }] = await p.get(`/commissions?invoiceId=${invoiceId}`);
+        return (await p.patch(`/commissions/${id}`, { saleAmount })).earnings;
+      };
+      assert.equal(await correct('in_1', 4_000), 2_000);
+      assert.equal(await correct('in_2', 6_000), 3_600);
+      assert.equal(await correct('in_2', 9_000), 4_000);
+      await p.assertTotals(mia.id);
     });
 
     test('goes from each state to those that can follow, and to no other', async () => {
@@ -282,6 +316,11 @@ eachDatabase('commissions', (databases) => {
         status: 'duplicate',
       });
       await p.refused(400, 'status', 'PATCH', path, { commissionIds, status: 'pending' });
+      const { json } = await p.call('PATCH', path, { commissionIds, status: 'pending' });
+      assert.ok(
+        commissionIds.some((id) => json.error.message.includes(id)),
+        'says which one',
+      );
       await p.refused(422, 'commissionIds', 'PATCH', path, { commissionIds: [], status: 'fraud' });
       assert.deepEqual(
         await p.patch(path, { commissionIds: commissionIds.toReversed(), status: 'duplicate' }),

@@ -10,10 +10,9 @@ import type { CommissionStore } from './commission.store.ts';
 import type { Commission } from './commission.ts';
 import type { CommissionLedger } from './commission-ledger.ts';
 import type { CommissionFilter, CommissionListStore, CommissionSort } from './commission-list.store.ts';
-import { SET_EVENTS, type SettableStatus } from './commission-states.ts';
+import { commissionAfter, SET_EVENTS, type SettableStatus, SPENT_STATUSES } from './commission-states.ts';
 import { groupOf, type ShownCommission } from './commission-wire.ts';
 import type { EnrolmentStore } from './enrolment.store.ts';
-import { sumsOf } from './enrolment-wire.ts';
 import type { Enrolments } from './enrolments.ts';
 import type { PartnerStore } from './partner.store.ts';
 import type { Enrolment, Partner } from './partner.ts';
@@ -22,6 +21,7 @@ import type { Program } from './program.ts';
 import type { Programs } from './programs.ts';
 import type { RewardStore } from './reward.store.ts';
 import { earningsOf, shareOf } from './reward-engine.ts';
+import type { RewardReckoning } from './reward-reckoning.ts';
 
 export interface CommissionsParts {
   readonly db: Database;
@@ -34,7 +34,8 @@ export interface CommissionsParts {
   readonly people: PartnerStore;
   readonly customers: Pick<Customers, 'findByIds'>;
   readonly rewards: RewardStore;
-  readonly aggregation: Pick<PayoutAggregation, 'gather'>;
+  readonly reckoning: RewardReckoning;
+  readonly aggregation: Pick<PayoutAggregation, 'gatherSoon'>;
   /** In US cents, at today's rate. */
   readonly toCents: (amount: number, currency: string) => number;
   readonly clock: Clock;
@@ -45,6 +46,8 @@ export interface CommissionChange {
   readonly saleAmount?: number | undefined;
   /** Added to the sale amount; it wins. */
   readonly modifySaleAmount?: number | undefined;
+  /** What the caller calls the amount that is given. */
+  readonly amountField?: string | undefined;
   readonly currency: string;
   readonly status?: SettableStatus | undefined;
   /** Fraud or canceled: also for the customer's other commissions of the partner. */
@@ -62,7 +65,7 @@ export interface CustomCommission {
 const MAX_HISTORICAL = 1_000;
 
 export function createCommissions(parts: CommissionsParts) {
-  const { db, store, lists, ledger, programs, enrolments, enrolmentStore, rewards } = parts;
+  const { db, store, lists, ledger, programs, enrolments, enrolmentStore, rewards, reckoning } = parts;
   const programOf = (actor: Actor) => programs.getOfWorkspace(actor.workspaceId);
 
   async function show(program: Program, commissions: readonly Commission[]): Promise<ShownCommission[]> {
@@ -103,9 +106,14 @@ export function createCommissions(parts: CommissionsParts) {
     const given = modifySaleAmount ?? saleAmount;
     const explicit =
       change.earnings === undefined ? {} : { earnings: parts.toCents(change.earnings, currency) };
+    if (explicit.earnings && commission.earnings < 0) {
+      const text = 'this commission takes something back; set its status, or enter another one';
+      throw new AppError('bad_request', `custom: earnings: ${text}`);
+    }
     if (given === undefined) return explicit;
     if (commission.type !== 'sale') {
-      throw new AppError('bad_request', 'custom: saleAmount: only commissions for sales have one');
+      const field = change.amountField ?? 'saleAmount';
+      throw new AppError('bad_request', `custom: ${field}: only commissions for sales have a sale amount`);
     }
     const cents = given < 0 ? -parts.toCents(-given, currency) : parts.toCents(given, currency);
     const amount = Math.max(0, modifySaleAmount === undefined ? cents : commission.amount + cents);
@@ -113,14 +121,27 @@ export function createCommissions(parts: CommissionsParts) {
     return { amount, earnings: await recompute(enrolment, { ...commission, amount }) };
   }
 
-  /** By what the partner earns for sales now. */
+  /** By what the partner earns for sales now, of which the conditions and limits hold as for a new one. */
   async function recompute(enrolment: Enrolment | undefined, commission: Commission): Promise<number> {
     const reward = enrolment?.saleRewardId ? await rewards.find(enrolment.saleRewardId) : undefined;
-    if (!reward) throw new AppError('not_found', 'The partner has no reward for sales to reckon with.');
-    const { amount, quantity, metadata } = commission;
-    const sale = { amount, metadata, productId: metadata?.productId };
-    const share = shareOf(reward, { sale, partner: sumsOf(enrolment as Enrolment) });
-    return share ? earningsOf(share, { amount, quantity }) : 0;
+    if (!enrolment || !reward) {
+      throw new AppError('not_found', 'The partner has no reward for sales to reckon with.');
+    }
+    const { id, workspaceId, partnerId, amount, quantity, metadata, createdAt: atMs } = commission;
+    const customerId = commission.customerId ?? '';
+    const customer = (await parts.customers.findByIds(workspaceId, [customerId])).get(customerId);
+    const first = await store.findFirst(customerId, partnerId, 'sale');
+    const isRecurring = first !== undefined && first.id !== id;
+    const sold = { event: 'sale', enrolment, customer, metadata, amount, atMs, isRecurring } as const;
+    const share = shareOf(reward, await reckoning.factsOf(sold));
+    if (!share) return 0;
+    const own = SPENT_STATUSES.includes(commission.status) ? commission.earnings : 0;
+    return reckoning.withinLimit(
+      reward,
+      { ...sold, customerId },
+      earningsOf(share, { amount, quantity }),
+      own,
+    );
   }
 
   async function changeHistory(commission: Commission, status: 'fraud' | 'canceled'): Promise<void> {
@@ -186,9 +207,15 @@ export function createCommissions(parts: CommissionsParts) {
             `custom: commissionIds: there is no commission ${missing.slice(0, 50)}`,
           );
         }
-        const changed: Commission[] = [];
-        for (const commission of named) changed.push(await ledger.change(commission, SET_EVENTS[status]));
-        return changed;
+        for (const commission of named) commissionAfter(commission, SET_EVENTS[status]);
+        for (const { id } of named) {
+          // One that was named with what it came from has gone the same way by now.
+          const [commission] = await store.findByIds([id]);
+          if (commission && commission.status !== status) {
+            await ledger.change(commission, SET_EVENTS[status]);
+          }
+        }
+        return store.findByIds(ids);
       });
     },
 
@@ -210,7 +237,7 @@ export function createCommissions(parts: CommissionsParts) {
         } as const;
         return (await ledger.add(enrolment, draft)) as Commission;
       });
-      await parts.aggregation.gather(commission);
+      await parts.aggregation.gatherSoon(commission);
       return commission;
     },
   };
@@ -219,7 +246,7 @@ export function createCommissions(parts: CommissionsParts) {
     program: Program,
     { tenantId, ...filter }: CommissionFilter & { readonly tenantId?: string | undefined },
   ): Promise<CommissionFilter> {
-    if (tenantId === undefined || filter.partnerId) return filter;
+    if (tenantId === undefined || filter.partnerId || filter.invoiceId !== undefined) return filter;
     const { partnerId } = await enrolments.get(program, { tenantId });
     return { ...filter, partnerId: { not: false, values: [partnerId] } };
   }

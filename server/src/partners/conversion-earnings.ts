@@ -1,32 +1,29 @@
 // What partners earn by leads and sales, and lose by refunds. Every call is made inside the transaction of what
 // happened, so that a commission is there exactly when its lead or sale is.
 import type { Customer } from '../customers/customer.ts';
-import { isoTime } from '../kernel/clock.ts';
 import type { Link } from '../links/link.ts';
 import type { CommissionStore } from './commission.store.ts';
 import type { Commission } from './commission.ts';
 import type { CommissionLedger } from './commission-ledger.ts';
+import { OPEN_STATUSES } from './commission-states.ts';
 import type { EnrolmentStore } from './enrolment.store.ts';
 import { mayEarn } from './enrolment-states.ts';
 import type { Enrolments } from './enrolments.ts';
 import type { FraudWatch } from './fraud-watch.ts';
 import { REWARD_FIELDS } from './group.ts';
-import type { PartnerStore } from './partner.store.ts';
 import type { Enrolment } from './partner.ts';
 import type { ProgramStore } from './program.store.ts';
 import type { RewardStore } from './reward.store.ts';
 import type { Reward } from './reward.ts';
 import {
-  clampToLimit,
   earningsOf,
+  isFlatShare,
   isWithinDuration,
-  monthsBetween,
   proportion,
-  type RewardFacts,
   type RewardShare,
   shareOf,
-  spendWindowStart,
 } from './reward-engine.ts';
+import type { RewardReckoning } from './reward-reckoning.ts';
 
 /** What leads and sales have in common, as those who record them tell it. */
 export interface ConversionFacts {
@@ -56,7 +53,9 @@ export interface SaleFacts extends ConversionFacts {
 export interface RefundFacts {
   readonly saleId: string;
   readonly saleAmount: number;
-  /** What all refunds of the sale have taken back. */
+  /** What this refund takes back. */
+  readonly amount: number;
+  /** What all refunds of the sale have taken back, this one included. */
   readonly refundedAmount: number;
 }
 
@@ -66,8 +65,8 @@ export interface ConversionEarningsParts {
   readonly programs: ProgramStore;
   readonly enrolments: Enrolments;
   readonly enrolmentStore: EnrolmentStore;
-  readonly people: PartnerStore;
   readonly rewards: RewardStore;
+  readonly reckoning: RewardReckoning;
   readonly fraud: FraudWatch;
 }
 
@@ -82,7 +81,7 @@ interface Earning {
 }
 
 export function createConversionEarnings(parts: ConversionEarningsParts) {
-  const { store, ledger, programs, enrolments, enrolmentStore, people, rewards, fraud } = parts;
+  const { store, ledger, programs, enrolments, enrolmentStore, rewards, reckoning, fraud } = parts;
 
   /** Undefined for links without a partner; locked until the transaction ends. */
   async function findEnrolment({ programId, partnerId }: Link): Promise<Enrolment | undefined> {
@@ -98,9 +97,12 @@ export function createConversionEarnings(parts: ConversionEarningsParts) {
     const reward = await rewards.find(rewardId);
     const program = await programs.find(enrolment.programId);
     if (!reward || program?.deactivatedAt !== null) return;
-    const share = shareOf(reward, await rewardFacts(earning, first));
-    if (!share || !(await isStillRewarded(share, first, facts.atMs))) return;
-    const earnings = await withinLimit(earning, reward, earningsOf(share, earning));
+    const { customer, metadata, atMs, source } = facts;
+    const rewarded = { ...earning, customer, metadata, atMs, source, isRecurring: first !== undefined };
+    const share = shareOf(reward, await reckoning.factsOf(rewarded));
+    if (!share || !(await isStillRewarded(share, first, atMs))) return;
+    const spender = { event, enrolment, customerId: customer.id, atMs };
+    const earnings = await reckoning.withinLimit(reward, spender, earningsOf(share, earning));
     if (earnings !== 0) await addCommission(earning, reward, earnings);
   }
 
@@ -126,27 +128,6 @@ export function createConversionEarnings(parts: ConversionEarningsParts) {
     if (commission) await fraud.record(enrolment, findings, commission);
   }
 
-  async function rewardFacts(earning: Earning, first: Commission | undefined): Promise<RewardFacts> {
-    const { event, enrolment, facts, amount } = earning;
-    const { customer, metadata, atMs } = facts;
-    const partner = await people.find(enrolment.partnerId);
-    const startMs = customer.firstSaleAt ?? atMs;
-    const { totalClicks, totalLeads, totalConversions, totalSaleAmount, totalCommissions } = enrolment;
-    const totals = { totalClicks, totalLeads, totalConversions, totalSaleAmount, totalCommissions };
-    const sale = { productId: metadata?.productId, amount, type: first ? 'recurring' : 'new', metadata };
-    return {
-      customer: {
-        country: customer.country,
-        source: facts.source ?? 'tracked',
-        subscriptionDurationMonths: Math.max(0, monthsBetween(startMs, atMs)),
-        subscriptionStartDate: isoTime(startMs),
-        signupDate: isoTime(customer.createdAt),
-      },
-      partner: { country: partner?.country, ...totals },
-      [event]: event === 'sale' ? sale : { metadata },
-    };
-  }
-
   /** Sales of a customer are rewarded for as long as the reward says, counted from the first commission. */
   async function isStillRewarded(share: RewardShare, first: Commission | undefined, atMs: number) {
     if (!first) return true;
@@ -157,16 +138,12 @@ export function createConversionEarnings(parts: ConversionEarningsParts) {
     return isWithinDuration(share.maxDuration, first.createdAt, atMs);
   }
 
-  async function withinLimit({ event, enrolment, facts }: Earning, reward: Reward, earnings: number) {
-    const { spendLimitAmount, spendLimitInterval } = reward;
-    if (spendLimitAmount === null || spendLimitInterval === null) return earnings;
-    const sinceMs = spendWindowStart(spendLimitInterval, facts.atMs);
-    const customerId = event === 'sale' ? facts.customer.id : null;
-    return clampToLimit(
-      earnings,
-      spendLimitAmount,
-      await store.sumSpent(enrolment, event, sinceMs, customerId),
-    );
+  /** After a refund that leaves a part of the sale. */
+  async function earningsLeft(commission: Commission, part: number, whole: number): Promise<number> {
+    const { earnings, quantity, rewardId } = commission;
+    const reward = rewardId === null ? undefined : await rewards.find(rewardId);
+    if (reward && isFlatShare(reward, earnings, quantity)) return earnings;
+    return proportion(earnings, Math.max(0, part), whole);
   }
 
   return {
@@ -197,28 +174,19 @@ export function createConversionEarnings(parts: ConversionEarningsParts) {
     },
 
     /** What is paid, or on its way, stays; it takes a clawback. A part given back takes its part of a percentage. */
-    async refund({ saleId, saleAmount, refundedAmount }: RefundFacts): Promise<void> {
+    async refund({ saleId, saleAmount, amount: given, refundedAmount }: RefundFacts): Promise<void> {
       const found = await store.findByEvent(saleId);
       if (!found) return;
       await enrolmentStore.findByPartner(found.programId, found.partnerId);
       const [commission] = await store.findByIds([found.id]);
-      if (!commission || !REFUNDABLE.includes(commission.status) || !(await ledger.isOpen(commission)))
+      if (!commission || !OPEN_STATUSES.includes(commission.status) || !(await ledger.isOpen(commission)))
         return;
-      if (refundedAmount >= saleAmount) {
-        await ledger.change(commission, 'refund');
-        return;
-      }
-      const amount = saleAmount - refundedAmount;
-      const reward = commission.rewardId === null ? undefined : await rewards.find(commission.rewardId);
-      const earnings =
-        reward?.type === 'flat'
-          ? commission.earnings
-          : proportion(commission.earnings, amount, commission.amount);
-      await ledger.change(
-        commission,
-        earnings === 0 ? 'refund' : undefined,
-        earnings ? { amount, earnings } : {},
-      );
+      // The commission may have been corrected: it loses the same part as the sale does.
+      const left = saleAmount - refundedAmount;
+      const amount = proportion(commission.amount, Math.max(0, left), left + given);
+      const earnings = await earningsLeft(commission, left, left + given);
+      const isGone = amount === 0 || earnings === 0;
+      await ledger.change(commission, isGone ? 'refund' : undefined, isGone ? {} : { amount, earnings });
     },
 
     async findPartner({ programId, partnerId }: Link): Promise<object | null> {
@@ -226,5 +194,3 @@ export function createConversionEarnings(parts: ConversionEarningsParts) {
     },
   };
 }
-
-const REFUNDABLE: readonly string[] = ['pending', 'hold', 'processed'];

@@ -2,7 +2,6 @@
 // another group. What cannot be made is left out, so that nobody is kept from joining by a taken name.
 import type { Actor } from '../http/operation.ts';
 import type { Clock } from '../kernel/clock.ts';
-import type { Link } from '../links/link.ts';
 import type { LinkDraft } from '../links/link-draft.ts';
 import { CAMPAIGN_FIELDS } from '../links/link-url.ts';
 import type { Links } from '../links/links.ts';
@@ -10,7 +9,7 @@ import { slugify } from '../workspaces/workspace.ts';
 import type { GroupStore } from './group.store.ts';
 import { type DefaultLink, type PartnerGroup, templateFor } from './group.ts';
 import { type Enrolment, localPart, type Partner, suffix } from './partner.ts';
-import type { PartnerLinkRowStore } from './partner-link-rows.store.ts';
+import type { PartnerLinkRow, PartnerLinkRowStore } from './partner-link-rows.store.ts';
 import type { Program } from './program.ts';
 
 /** What a caller may set on the links; everything else is the program's. */
@@ -40,57 +39,69 @@ export interface DefaultLinkOwner {
   readonly partner: Partner;
 }
 
+interface WantedLink {
+  readonly owner: DefaultLinkOwner;
+  readonly target: DefaultLink;
+}
+
 const KEY_TRIES = 5;
 
 export function createDefaultLinks({ links, groups, rows, clock }: DefaultLinksParts) {
-  /** Each is tried under its own name, then with something random behind it. */
+  /** All for one program. Each is tried under its own name, then with something random behind it. */
   async function make(
-    owner: DefaultLinkOwner,
-    wanted: readonly DefaultLink[],
-    wish: DefaultLinkWish,
-    alone: boolean,
-  ): Promise<Link[]> {
-    const made = new Map<DefaultLink, Link>();
-    let open = [...wanted];
+    wanted: readonly WantedLink[],
+    wish: DefaultLinkWish = {},
+    alone = false,
+  ): Promise<void> {
+    const made: PartnerLinkRow[] = [];
+    let open = wanted;
     for (let attempt = 0; attempt < KEY_TRIES && open.length > 0; attempt++) {
-      const drafts = open.map((target, index) => {
+      const drafts = open.map(({ owner, target }, index) => {
         const key = keyFor(owner.partner, wish, alone && attempt === 0 ? '' : `-${suffix()}`);
         return draftFor(owner, target.domain, target.url, { ...propsFor(wish, index), key });
       });
-      const outcomes = await links.createPrepared(owner.actor, drafts);
-      const again: DefaultLink[] = [];
+      const outcomes = await links.createPrepared((open[0] as WantedLink).owner.actor, drafts);
+      const again: WantedLink[] = [];
       for (const [index, outcome] of outcomes.entries()) {
-        const target = open[index] as DefaultLink;
-        if ('link' in outcome) made.set(target, outcome.link);
-        else if (outcome.error.message.startsWith('custom: key:')) again.push(target);
+        const { owner, target } = open[index] as WantedLink;
+        const row = { enrolmentId: owner.enrolment.id, defaultLinkId: target.id, url: target.url };
+        if ('link' in outcome) made.push({ ...row, linkId: outcome.link.id });
+        else if (outcome.error.message.startsWith('custom: key:')) again.push({ owner, target });
       }
       open = again;
     }
-    await rows.insert(
-      [...made].map(([target, link]) => ({
-        linkId: link.id,
-        enrolmentId: owner.enrolment.id,
-        defaultLinkId: target.id,
-        url: target.url,
-      })),
-      clock.now(),
-    );
-    return wanted.flatMap((target) => made.get(target) ?? []);
+    await rows.insert(made, clock.now());
   }
 
   return {
-    async create(owner: DefaultLinkOwner, wish: DefaultLinkWish = {}): Promise<Link[]> {
+    async create(owner: DefaultLinkOwner, wish: DefaultLinkWish = {}): Promise<void> {
       const wanted = await groups.findDefaultLinks(owner.group.id);
-      return make(owner, wanted, wish, wanted.length === 1);
+      await make(
+        wanted.map((target) => ({ owner, target })),
+        wish,
+        wanted.length === 1,
+      );
+    },
+
+    /** For one that the group has now, to some of its partners; whoever has it already gets no second link. */
+    async add(owners: readonly DefaultLinkOwner[], target: DefaultLink): Promise<void> {
+      const ids = owners.map(({ enrolment }) => enrolment.id);
+      const present = new Set(await rows.findHolders(ids, target.id));
+      const without = owners.filter(({ enrolment }) => !present.has(enrolment.id));
+      await make(without.map((owner) => ({ owner, target })));
     },
 
     /**
      * Links that stood for default links of another group now lead where this group's do, under the addresses
-     * that they have. What this group has more is made; what it has less stays, as any other link.
+     * that they have. What this group has more is made; what it has less stays, as any other link. Links that
+     * stand for default links of this group are left alone.
      */
     async follow(owner: DefaultLinkOwner): Promise<void> {
-      const wanted = await groups.findDefaultLinks(owner.group.id);
-      const present = await links.findForChange(await rows.findDefaults(owner.enrolment.id));
+      const all = await groups.findDefaultLinks(owner.group.id);
+      const standing = await rows.findDefaults(owner.enrolment.id);
+      const wanted = all.filter((target) => !standing.some((row) => row.defaultLinkId === target.id));
+      const strays = standing.filter((row) => !all.some((target) => row.defaultLinkId === target.id));
+      const present = await links.findForChange(strays.map(({ linkId }) => linkId));
       const pairs = present.map((link, index) => ({ link, target: wanted[index] }));
       const kept = pairs.flatMap(({ link, target }) => (target ? [{ link, target }] : []));
       await links.updatePrepared(
@@ -98,7 +109,7 @@ export function createDefaultLinks({ links, groups, rows, clock }: DefaultLinksP
         kept.map(({ link, target }) => ({ link, draft: destinationOf(owner.group, target.url) })),
       );
       for (const { link, target } of pairs) await rows.setDefault(link.id, target ?? null);
-      await make(owner, wanted.slice(present.length), {}, false);
+      await make(wanted.slice(present.length).map((target) => ({ owner, target })));
     },
   };
 }

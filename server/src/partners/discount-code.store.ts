@@ -93,6 +93,13 @@ export function createDiscountCodeStore(db: Database) {
         .execute();
     },
 
+    /** Returns those that there were. */
+    async deleteOfLinks(linkIds: readonly string[]): Promise<DiscountCode[]> {
+      if (linkIds.length === 0) return [];
+      const query = db.query.deleteFrom('discount_code').where('link_id', 'in', linkIds);
+      return (await query.returningAll().execute()).map(toCode);
+    },
+
     async delete(id: string): Promise<void> {
       await db.query.deleteFrom('discount_code').where('id', '=', id).execute();
     },

@@ -150,6 +150,9 @@ eachDatabase('discount codes', (databases) => {
     assert.equal((await codesOf(mia.id))[0].discountId, null);
     const better = await p.post('/discounts', { groupId: group.id, type: 'percentage', amount: 50 });
     const linkId = mia.links[0].id;
+    const [kept] = await codesOf(mia.id);
+    assert.deepEqual([kept.code, kept.discountId, kept.disabledAt], ['MIA20OFF', better.id, null]);
+    await p.call('DELETE', '/discount-codes/MIA20OFF');
     const made = await p.post('/discount-codes', { partnerId: mia.id, linkId });
     assert.deepEqual([made.code, made.discountId], ['MIA50OFF', better.id]);
     assert.deepEqual(await codesOf(mia.id), [made]);
@@ -158,6 +161,71 @@ eachDatabase('discount codes', (databases) => {
     assert.deepEqual([left.discountId, left.disabledAt !== null], [null, true]);
     assert.equal((await p.call('DELETE', `/links/${linkId}`)).status, 200);
     assert.deepEqual(await codesOf(mia.id), []);
+  });
+
+  test('receivers hear of a code that goes with its link, whichever way the link goes', async () => {
+    const discount = await fresh({ autoProvision: true });
+    const gone: string[] = [];
+    const told = async () => {
+      const events = (await p.newEvents()).filter(({ type }) => type === 'discount_code.deleted');
+      return events.map(({ webhook }) => [webhook.code, webhook.discount.id]);
+    };
+    const partnerWithCode = async () => {
+      const partner = await p.partner({ name: 'Mia' });
+      gone.push((await codesOf(partner.id))[0].code);
+      await p.newEvents();
+      return partner;
+    };
+    const one = await partnerWithCode();
+    await p.call('DELETE', `/links/${one.links[0].id}`);
+    assert.deepEqual(await told(), [[gone[0], discount.id]]);
+    const two = await partnerWithCode();
+    await p.call('DELETE', `/links/bulk?linkIds=${two.links[0].id}`);
+    assert.deepEqual(await told(), [[gone[1], discount.id]]);
+    const three = await partnerWithCode();
+    await p.post('/partners/deactivate', { partnerId: three.id });
+    await p.call('DELETE', `/partners/${three.id}`);
+    assert.deepEqual(await told(), [[gone[2], discount.id]]);
+    assert.deepEqual(await p.get('/discount-codes'), []);
+  });
+
+  test('come to the partners that are there when the group gets a discount that provides them', async () => {
+    await fresh(null);
+    const ids: string[] = [];
+    for (let i = 0; i < 3; i++) ids.push((await p.partner({ name: 'Mia' })).id);
+    await p.post('/partners/ban', { partnerId: ids[2], reason: 'spam' });
+    const discount = await p.post('/discounts', { type: 'percentage', amount: 20, autoProvision: true });
+    const has = async () => Promise.all(ids.map(async (id) => (await codesOf(id)).length));
+    assert.deepEqual(await has(), [1, 1, 0]);
+    await p.post('/partners/unban', { partnerId: ids[2] });
+    assert.deepEqual(await has(), [1, 1, 1]);
+    // Codes of a discount that was removed are worth the next one.
+    assert.equal((await p.call('DELETE', `/discounts/${discount.id}`)).status, 200);
+    assert.equal((await codesOf(ids[0] as string))[0].discountId, null);
+    const next = await p.post('/discounts', { type: 'percentage', amount: 30 });
+    const [code] = await codesOf(ids[0] as string);
+    assert.deepEqual([code.discountId, code.disabledAt], [next.id, null]);
+  });
+
+  test('come to more partners than one step takes by a job, once the discount is told to provide them', async () => {
+    const discount = await fresh();
+    const count = 110;
+    for (let i = 0; i < count; i++) await p.partner();
+    const total = async () => {
+      const pages = [await p.get('/discount-codes'), await p.get('/discount-codes?page=2')];
+      return pages.flat().length;
+    };
+    const since = await p.patch(`/discounts/${discount.id}`, { autoProvision: true });
+    assert.equal(await total(), 100);
+    const job = t.app.services.discountCodes.provide;
+    await job(AbortSignal.abort());
+    assert.equal(await total(), 100);
+    await job(new AbortController().signal);
+    assert.equal(await total(), count);
+    t.clock.advance(1_000);
+    const again = await p.patch(`/discounts/${discount.id}`, { autoProvision: true });
+    assert.equal(again.autoProvisionEnabledAt, since.autoProvisionEnabledAt);
+    assert.equal(await total(), count);
   });
 
   test('ten requests at once give a link one code', async () => {

@@ -2,6 +2,7 @@
 // gives. They follow the partner's place in the program inside the transaction that changes it.
 import type { Database } from '../db/database.ts';
 import { appendOutbox } from '../db/outbox.ts';
+import { createWalk } from '../db/walk.ts';
 import type { Actor } from '../http/operation.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { AppError } from '../kernel/errors.ts';
@@ -19,9 +20,11 @@ import {
   longerCode,
   presentToldCode,
 } from './discount-code.ts';
+import type { EnrolmentStore } from './enrolment.store.ts';
 import type { EnrolmentEffects } from './enrolment-effects.ts';
 import { isActive } from './enrolment-states.ts';
 import type { Enrolments } from './enrolments.ts';
+import type { PartnerGroup } from './group.ts';
 import type { PartnerStore } from './partner.store.ts';
 import type { Enrolment } from './partner.ts';
 import type { Programs } from './programs.ts';
@@ -32,6 +35,7 @@ export interface DiscountCodesParts {
   readonly store: DiscountCodeStore;
   readonly programs: Programs;
   readonly enrolments: Enrolments;
+  readonly enrolmentStore: Pick<EnrolmentStore, 'findMembers'>;
   readonly people: PartnerStore;
   readonly discounts: Discounts;
   readonly links: Pick<Links, 'findByIds'>;
@@ -46,6 +50,9 @@ export interface NewCode {
   readonly code?: string | undefined;
 }
 
+/** Each of them may get a code. */
+const PARTNERS_PER_STEP = 100;
+
 export function createDiscountCodes(parts: DiscountCodesParts) {
   const { db, store, programs, enrolments, people, discounts, links, clock, ids } = parts;
 
@@ -55,13 +62,24 @@ export function createDiscountCodes(parts: DiscountCodesParts) {
 
   async function tell(
     type: 'discount_code.created' | 'discount_code.deleted',
-    code: DiscountCode,
-    discount: Discount | undefined,
+    codes: readonly DiscountCode[],
+    worth: ReadonlyMap<string, Discount>,
   ): Promise<void> {
-    const { id, programId, partnerId, linkId, discountId, workspaceId } = code;
-    const payload = { id, programId, partnerId, linkId, discountId };
-    const webhook = presentToldCode(code, discount);
-    await appendOutbox(db.query, [{ workspaceId, type, payload, webhook }], clock.now());
+    const events = codes.map((code) => {
+      const { id, programId, partnerId, linkId, discountId, workspaceId } = code;
+      const payload = { id, programId, partnerId, linkId, discountId };
+      return { workspaceId, type, payload, webhook: presentToldCode(code, worth.get(discountId ?? '')) };
+    });
+    await appendOutbox(db.query, events, clock.now());
+  }
+
+  async function remove(code: DiscountCode): Promise<void> {
+    await store.delete(code.id);
+    await tell(
+      'discount_code.deleted',
+      [code],
+      await discounts.findByIds(code.discountId ? [code.discountId] : []),
+    );
   }
 
   /** Undefined when somebody else has the code. */
@@ -85,7 +103,7 @@ export function createDiscountCodes(parts: DiscountCodesParts) {
       updatedAt: nowMs,
     };
     if (!(await store.insert(code))) return undefined;
-    await tell('discount_code.created', code, discount);
+    await tell('discount_code.created', [code], new Map([[discount.id, discount]]));
     return code;
   }
 
@@ -107,8 +125,7 @@ export function createDiscountCodes(parts: DiscountCodesParts) {
     if (present.discountId !== null) {
       throw new AppError('bad_request', `custom: linkId: the link has the code ${present.code} already`);
     }
-    await store.delete(present.id);
-    await tell('discount_code.deleted', present, undefined);
+    await remove(present);
   }
 
   async function assertLinkOf({ programId, partnerId, workspaceId }: Enrolment, linkId: string) {
@@ -134,6 +151,21 @@ export function createDiscountCodes(parts: DiscountCodesParts) {
     // Whoever finds no free code can still be given one by hand.
     if (link) await makeUp(enrolment, link.id, discount);
   }
+
+  /** The codes of some partners of a group that has a discount now. */
+  async function followSome(_workspaceId: string, target: string, after: string, limit: number) {
+    const [programId = '', id = ''] = target.split('/');
+    const members = await parts.enrolmentStore.findMembers({ programId, id }, after, limit);
+    for (const enrolment of members.enrolments) if (isActive(enrolment.status)) await follow(enrolment);
+    return members.last;
+  }
+
+  const providing = createWalk({
+    db,
+    kind: 'discount-codes',
+    step: followSome,
+    membersPerStep: PARTNERS_PER_STEP,
+  });
 
   /** Codes of a partner are worth what its group gives now. */
   async function follow(enrolment: Enrolment): Promise<void> {
@@ -192,10 +224,23 @@ export function createDiscountCodes(parts: DiscountCodesParts) {
       return db.write(async () => {
         const code = await getNamed(actor, ref);
         if (code.discountId === null) throw new AppError('not_found', 'There is no such code.');
-        await store.delete(code.id);
-        await tell('discount_code.deleted', code, await findDiscount(code.discountId));
+        await remove(code);
         return code;
       });
+    },
+
+    /** For the partners of a group that has got a discount, or whose discount provides codes now. */
+    provideTo: ({ id, programId, workspaceId }: PartnerGroup): Promise<void> =>
+      providing.begin(workspaceId, `${programId}/${id}`, clock.now()),
+
+    /** Goes on with that; for a job. */
+    provide: (signal: AbortSignal): Promise<void> => providing.run(signal),
+
+    /** With their links, which are about to go. */
+    async deleteOfLinks(linkIds: readonly string[]): Promise<void> {
+      const codes = await store.deleteOfLinks(linkIds);
+      const worth = await discounts.findByIds(codes.flatMap(({ discountId }) => discountId ?? []));
+      await tell('discount_code.deleted', codes, worth);
     },
 
     /** The link and the partner that a sale with this code belongs to; undefined when the code is worth nothing. */

@@ -9,7 +9,7 @@ import type { Workspaces } from '../workspaces/workspaces.ts';
 import { type CountClicks, createClickCommissions } from './click-commissions.ts';
 import type { CommissionQuestions } from './commission.api.ts';
 import { createCommissionStore } from './commission.store.ts';
-import { createCommissionEntries, type RecordConversion } from './commission-entries.ts';
+import { createCommissionEntries, type RecordConversion, type StartImport } from './commission-entries.ts';
 import type { CommissionLedger } from './commission-ledger.ts';
 import { createCommissionListStore } from './commission-list.store.ts';
 import { createCommissions } from './commissions.ts';
@@ -22,13 +22,15 @@ import { createFraud } from './fraud.ts';
 import { createFraudWatch, type FraudWatch } from './fraud-watch.ts';
 import { createGroupStore } from './group.store.ts';
 import { createPartnerStore } from './partner.store.ts';
+import type { Enrolment } from './partner.ts';
 import { createPayoutStore } from './payout.store.ts';
 import { createPayoutAggregation } from './payout-aggregation.ts';
 import { createPayouts, type Payouts } from './payouts.ts';
 import { createProgramStore } from './program.store.ts';
 import type { Programs } from './programs.ts';
-import { createReferralCommissions } from './referral-commissions.ts';
+import { createReferralCommissions, type ReferralCommissions } from './referral-commissions.ts';
 import { createRewardStore } from './reward.store.ts';
+import { createRewardReckoning } from './reward-reckoning.ts';
 
 export interface EarningSideParts {
   readonly db: Database;
@@ -41,6 +43,7 @@ export interface EarningSideParts {
   readonly commissionLedger: CommissionLedger;
   readonly addEnrolmentEffects: (effects: EnrolmentEffects) => void;
   readonly recordConversion: RecordConversion;
+  readonly startImport: StartImport;
   readonly countClicks: CountClicks;
   readonly toCents: (amount: number, currency: string) => number;
   readonly commissionQuestions: CommissionQuestions;
@@ -62,9 +65,13 @@ export function createEarningSide(parts: EarningSideParts) {
 
   const ledger = parts.commissionLedger;
   const fraudWatch = createFraudWatch({ ...shared, store: fraudStore, commissions: store });
-  const earning = { ...shared, store, ledger, programs: programStore, fraud: fraudWatch };
-  const referrals = createReferralCommissions(earning);
+  ledger.holdWhen(async (enrolment) => (await fraudWatch.judge(enrolment)).holds);
+  const reckoning = createRewardReckoning({ store, people });
+  const earning = { ...shared, store, ledger, reckoning, programs: programStore, fraud: fraudWatch };
+  const referrals = createReferralCommissions({ ...earning, payoutStore });
   ledger.onAdded(referrals.onCommission);
+  ledger.onChanged(referrals.onChange);
+  fraudWatch.onReleased(referrals.onReleased);
   const aggregation = createPayoutAggregation({
     ...shared,
     store: payoutStore,
@@ -73,7 +80,7 @@ export function createEarningSide(parts: EarningSideParts) {
     groups,
   });
   const payouts = createPayouts({ ...shared, store: payoutStore, commissions: store });
-  parts.addEnrolmentEffects(createMoneyEffects(payouts, fraudWatch, referrals.onEnrol));
+  parts.addEnrolmentEffects(createMoneyEffects(payouts, fraudWatch, referrals));
   const lists = createCommissionListStore(db);
   return {
     /** What those who record conversions tell. */
@@ -83,10 +90,10 @@ export function createEarningSide(parts: EarningSideParts) {
       const done = await store.forgetCustomer(customerId, limit);
       return done + (done < limit ? await fraudStore.forgetCustomer(customerId, limit - done) : 0);
     },
-    commissions: createCommissions({ ...shared, store, lists, ledger, aggregation }),
+    commissions: createCommissions({ ...shared, store, lists, ledger, reckoning, aggregation }),
     commissionEntries: createCommissionEntries({ ...shared, store, links: linksOfPartners, aggregation }),
     commissionQuestions,
-    clickCommissions: createClickCommissions(earning),
+    clickCommissions: createClickCommissions({ ...earning, links: linksOfPartners }),
     payouts,
     payoutAggregation: aggregation,
     fraud: createFraud({ ...shared, store: fraudStore, watch: fraudWatch }),
@@ -99,20 +106,27 @@ export type EarningSide = ReturnType<typeof createEarningSide>;
 function createMoneyEffects(
   payouts: Payouts,
   fraud: FraudWatch,
-  onEnrol: NonNullable<EnrolmentEffects['onEnrol']>,
+  referrals: ReferralCommissions,
 ): EnrolmentEffects {
+  async function endOf(enrolment: Enrolment, reason: string): Promise<void> {
+    await payouts.cancelOf(enrolment);
+    await referrals.onCanceled(enrolment);
+    await fraud.resolveAll(enrolment, reason);
+  }
+
   return {
     async onEnrol(enrolment) {
       await fraud.checkDuplicate(enrolment);
-      await onEnrol(enrolment);
+      await referrals.onEnrol(enrolment);
     },
     async onBan(enrolment) {
-      await payouts.cancelOf(enrolment);
-      await fraud.resolveAll(enrolment, 'The partner was banned.');
+      await endOf(enrolment, 'The partner was banned.');
       for (const elsewhere of await fraud.findElsewhere(enrolment)) {
         await fraud.flag(elsewhere, 'partnerCrossProgramBan', { reason: enrolment.bannedReason ?? '' });
       }
     },
+    // Nobody can be paid who is not there: what is open would stay so for ever.
+    onDelete: (enrolment) => endOf(enrolment, 'The partner was removed.'),
     onFlag: (enrolment, reason) => fraud.flag(enrolment, 'partnerFraudReport', { reason }),
   };
 }

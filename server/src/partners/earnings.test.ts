@@ -146,6 +146,18 @@ eachDatabase('earnings', (databases) => {
     });
   });
 
+  test('what happened in another month counts towards the limit of that month alone', async () => {
+    const p = await openEarning(t, { reward: { spendLimitAmount: 300, spendLimitInterval: 'month' } });
+    const mia = await p.partner();
+    const customer = await p.customer(mia);
+    await p.sell(customer, 1_500);
+    const [{ id: customerId }] = await p.get(`/customers?externalId=${customer}`);
+    const date = new Date(t.clock.now() - 40 * DAY_MS).toISOString();
+    const sale = { amount: 1_000, invoiceId: 'in_earlier' };
+    await p.post('/commissions', { type: 'sale', partnerId: mia.id, customerId, date, sale });
+    assert.equal((await p.get('/commissions?invoiceId=in_earlier'))[0]?.earnings, 200);
+  });
+
   describe('a lead', () => {
     test('is rewarded once per customer, by the number of leads', async () => {
       const p = await openEarning(t, { reward: null });
@@ -199,6 +211,34 @@ eachDatabase('earnings', (databases) => {
       await p.assertTotals(mia.id);
     });
 
+    test('of a part takes the same part of a commission that was corrected', async () => {
+      const p = await openEarning(t);
+      const mia = await p.partner();
+      await p.sell(await p.customer(mia), 1_000, { invoiceId: 'in_a' });
+      const [{ id }] = await p.get('/commissions?invoiceId=in_a');
+      await p.patch(`/commissions/${id}`, { saleAmount: 500 });
+      await refund(t, p.ws.id, 'in_a', 're_1', 250);
+      const [{ amount, earnings }] = await p.get('/commissions?invoiceId=in_a');
+      assert.deepEqual([amount, earnings], [375, 75]);
+      await refund(t, p.ws.id, 'in_a', 're_2', 500);
+      const [after] = await p.get('/commissions?invoiceId=in_a');
+      assert.deepEqual([after.amount, after.earnings], [125, 25]);
+      await p.assertTotals(mia.id);
+    });
+
+    test('of a part leaves a flat sum and takes of a percentage, whichever modifier it came from', async () => {
+      const gold = { entity: 'sale', attribute: 'productId', operator: 'equals_to', value: 'gold' };
+      const flat = { conditions: [gold], type: 'flat', amountInCents: 777 };
+      const p = await openEarning(t, { reward: { modifiers: [flat] } });
+      const customer = await p.customer(await p.partner());
+      await p.sell(customer, 1_000, { invoiceId: 'in_gold', metadata: { productId: 'gold' } });
+      await p.sell(customer, 1_000, { invoiceId: 'in_tin' });
+      for (const invoice of ['in_gold', 'in_tin']) await refund(t, p.ws.id, invoice, `re_${invoice}`, 500);
+      const earned = async (invoice: string) =>
+        (await p.get(`/commissions?invoiceId=${invoice}`))[0].earnings;
+      assert.deepEqual([await earned('in_gold'), await earned('in_tin')], [777, 100]);
+    });
+
     test('leaves what was confirmed alone', async () => {
       const p = await openEarning(t);
       const mia = await p.partner({ tenantId: 'mia' });
@@ -209,46 +249,6 @@ eachDatabase('earnings', (databases) => {
       await refund(t, p.ws.id, 'in_c', 're_1');
       assert.equal((await p.commissions())[0]?.status, 'processed');
       assert.equal((await p.payouts())[0]?.amount, 2_000);
-    });
-  });
-
-  describe('a partner who brought others', () => {
-    async function referred(config: object, more: object) {
-      const p = await openEarning(t);
-      await p.reward({ event: 'referral', config, ...more });
-      const [ann, bo] = [await p.partner(), await p.partner()];
-      const change = { referred_by_partner_id: ann.id };
-      await t.app.db.query.updateTable('enrolment').set(change).where('partner_id', '=', bo.id).execute();
-      return { p, ann, bo };
-    }
-
-    test('earns whole cents of their sales or of their earnings', async () => {
-      for (const [trigger, expected] of [
-        ['saleRecorded', 99],
-        ['commissionEarned', 20],
-      ] as const) {
-        const { p, ann, bo } = await referred({ trigger }, { type: 'percentage', amountInPercentage: 10 });
-        await p.sell(await p.customer(bo), 999);
-        const [commission] = await p.commissions(ann.id);
-        const source = (await p.commissions(bo.id))[0];
-        assert.partialDeepStrictEqual(commission, {
-          type: 'referral',
-          earnings: expected,
-          invoice_id: `referral:${trigger}:${source?.id}`,
-          source_commission_id: source?.id,
-        });
-        await p.assertTotals(ann.id);
-      }
-    });
-
-    test('earns a sum once they have earned enough, and only once', async () => {
-      const config = { trigger: 'commissionThreshold', threshold: 300 };
-      const { p, ann, bo } = await referred(config, { type: 'flat', amountInCents: 1_500 });
-      const customer = await p.customer(bo);
-      for (const expected of [0, 1, 1]) {
-        await p.sell(customer, 1_000);
-        assert.equal((await p.commissions(ann.id)).length, expected);
-      }
     });
   });
 });

@@ -1,7 +1,7 @@
 // Changes of a partner's place in the program: banned and back, deactivated and back, archived, moved to another
 // group, gone. What each does to links is carried out in small steps; money and codes follow as effects.
 import { createCleanup } from '../db/cleanup.ts';
-import { announce, type Database } from '../db/database.ts';
+import { announce, type Database, isUniqueViolation } from '../db/database.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { LinksOfPartners } from '../links/links-of-partners.ts';
 import type { Workspaces } from '../workspaces/workspaces.ts';
@@ -11,8 +11,8 @@ import { type EffectList, runEffects } from './enrolment-effects.ts';
 import { type EnrolmentEvent, isActive, stateAfter } from './enrolment-states.ts';
 import type { Enrolments } from './enrolments.ts';
 import type { GroupStore } from './group.store.ts';
-import { NO_REWARDS, type PartnerGroup, type RewardIds, rewardsOf } from './group.ts';
-import type { BanReason, Enrolment } from './partner.ts';
+import { NO_REWARDS, type PartnerGroup, rewardsOf } from './group.ts';
+import { type BanReason, type Enrolment, tenantTaken } from './partner.ts';
 import { type Program, programActor } from './program.ts';
 
 export interface EnrolmentChangesParts {
@@ -54,7 +54,10 @@ export function createEnrolmentChanges(parts: EnrolmentChangesParts) {
 
   async function apply(enrolment: Enrolment, change: Partial<Enrolment>): Promise<Enrolment> {
     const nowMs = clock.now();
-    await store.update(enrolment.id, { ...change, updatedAt: nowMs });
+    // Nothing else of an enrolment that changes is one of a kind.
+    await store.update(enrolment.id, { ...change, updatedAt: nowMs }).catch((error) => {
+      throw isUniqueViolation(error) ? tenantTaken(error) : error;
+    });
     const { workspaceId, programId, partnerId } = enrolment;
     announce(db.query, [{ workspaceId, type: 'partner.changed', payload: { programId, partnerId } }]);
     return { ...enrolment, ...change, updatedAt: nowMs };
@@ -67,17 +70,25 @@ export function createEnrolmentChanges(parts: EnrolmentChangesParts) {
     await linkSteps.begin(enrolment.workspaceId, target, clock.now());
   }
 
-  async function rewardsFor(enrolment: Enrolment): Promise<RewardIds> {
-    const group = enrolment.groupId === null ? undefined : await groups.find(enrolment.groupId);
-    return group ? rewardsOf(group) : NO_REWARDS;
+  /** Brings the links that stand for default links in line with what the group has. */
+  async function alignLinks(program: Program, group: PartnerGroup, enrolment: Enrolment): Promise<void> {
+    const actor = programActor(await parts.workspaces.get(program.workspaceId));
+    const [person] = await enrolments.withPeople([enrolment]);
+    if (person) await parts.defaultLinks.follow({ actor, program, group, ...person });
   }
 
-  /** From banned or deactivated back to work. */
-  async function restore(enrolment: Enrolment, event: 'unban' | 'reactivate'): Promise<Enrolment> {
+  /** From banned or deactivated back to work; the group, and its default links, may be others than before. */
+  async function restore(
+    program: Program,
+    enrolment: Enrolment,
+    event: 'unban' | 'reactivate',
+  ): Promise<Enrolment> {
     const status = stateAfter(enrolment.status, event);
-    const rewards = await rewardsFor(enrolment);
+    const group = enrolment.groupId === null ? undefined : await groups.find(enrolment.groupId);
+    const rewards = group ? rewardsOf(group) : NO_REWARDS;
     const restored = await apply(enrolment, { status, ...rewards, bannedAt: null, bannedReason: null });
     await followUp(restored);
+    if (group) await alignLinks(program, group, restored);
     await runEffects(effects, event === 'unban' ? 'onUnban' : 'onReactivate', restored);
     return restored;
   }
@@ -108,8 +119,7 @@ export function createEnrolmentChanges(parts: EnrolmentChangesParts) {
       return deactivated;
     },
 
-    unban: (enrolment: Enrolment): Promise<Enrolment> => restore(enrolment, 'unban'),
-    reactivate: (enrolment: Enrolment): Promise<Enrolment> => restore(enrolment, 'reactivate'),
+    restore,
 
     /** For changes that are nothing but a change of state. */
     async change(
@@ -134,15 +144,13 @@ export function createEnrolmentChanges(parts: EnrolmentChangesParts) {
     /** Those that are in the group already are left alone; returns how many came. */
     async move(program: Program, group: PartnerGroup, all: readonly Enrolment[]): Promise<number> {
       const comers = all.filter((enrolment) => enrolment.groupId !== group.id);
-      const actor = programActor(await parts.workspaces.get(program.workspaceId));
       const moved: Enrolment[] = [];
       for (const before of comers) {
         const active = isActive(before.status);
         const after = await apply(before, { groupId: group.id, ...(active && rewardsOf(group)) });
         moved.push(after);
         if (!active) continue;
-        const [person] = await enrolments.withPeople([after]);
-        if (person) await parts.defaultLinks.follow({ actor, program, group, ...person });
+        await alignLinks(program, group, after);
         for (const effect of effects) await effect.onMove?.(after, before);
       }
       await enrolments.tellChanged(moved);

@@ -2,8 +2,10 @@
 import { z } from 'zod';
 import { isoTime } from '../kernel/clock.ts';
 import { type Link, shortLink } from '../links/link.ts';
+import type { Application } from './applications.ts';
 import { ENROLMENT_STATUSES } from './enrolment-states.ts';
 import {
+  APPLICATION_REJECTIONS,
   BAN_REASONS,
   displayName,
   type EnrolledPartner,
@@ -69,6 +71,18 @@ export const enrolledPartnerSchema = z
     referralRewardId: textOrNull,
     discountId: textOrNull,
     applicationId: textOrNull,
+    application: z
+      .object({
+        rejectionReason: z.enum(APPLICATION_REJECTIONS).nullable(),
+        rejectionNote: textOrNull,
+        reviewedAt: timeOrNull,
+      })
+      .nullable()
+      .describe('What became of the application; null for those who did not apply.'),
+    referralFormData: z
+      .object({ fields: z.array(z.record(z.string(), z.unknown())) })
+      .nullable()
+      .describe('Null: there are no forms of referred customers.'),
     bannedAt: timeOrNull,
     bannedReason: z.enum(BAN_REASONS).nullable(),
     tags: z.array(z.object({ id: z.string(), name: z.string() })).optional(),
@@ -98,6 +112,7 @@ export type WireEnrolledPartner = z.input<typeof enrolledPartnerSchema>;
 
 export interface ShownPartner extends EnrolledPartner {
   readonly links: readonly Link[];
+  readonly application?: Pick<Application, 'rejectionReason' | 'rejectionNote' | 'reviewedAt'> | undefined;
   readonly tags?: readonly { readonly id: string; readonly name: string }[] | undefined;
 }
 
@@ -109,7 +124,13 @@ export function presentPartnerLink(link: Link): z.input<typeof partnerLinkSchema
   return { id, domain, key, shortLink: short, url, clicks, leads, conversions, sales, saleAmount };
 }
 
-export function presentEnrolled({ partner, enrolment, links, tags }: ShownPartner): WireEnrolledPartner {
+export function presentEnrolled({
+  partner,
+  enrolment,
+  links,
+  tags,
+  application,
+}: ShownPartner): WireEnrolledPartner {
   return {
     ...presentPerson(partner),
     partnerId: partner.id,
@@ -125,11 +146,21 @@ export function presentEnrolled({ partner, enrolment, links, tags }: ShownPartne
     referralRewardId: enrolment.referralRewardId,
     discountId: enrolment.discountId,
     applicationId: enrolment.applicationId,
+    application: application ? presentOutcome(application) : null,
+    referralFormData: null,
     bannedAt: orNull(enrolment.bannedAt),
     bannedReason: enrolment.bannedReason,
     ...(tags && { tags: tags.map(({ id, name }) => ({ id, name })) }),
     ...presentTotals(enrolment),
   };
+}
+
+function presentOutcome({
+  rejectionReason,
+  rejectionNote,
+  reviewedAt,
+}: NonNullable<ShownPartner['application']>) {
+  return { rejectionReason, rejectionNote, reviewedAt: orNull(reviewedAt) };
 }
 
 function presentPerson(partner: Partner) {

@@ -4,7 +4,7 @@ import type { Database } from '../db/database.ts';
 import { toColumns, toFields } from '../db/row.ts';
 import type { Schema } from '../db/schema.ts';
 import { ACTIVE_STATUSES, COUNTED_STATUSES } from './enrolment-states.ts';
-import type { RewardIds } from './group.ts';
+import type { PartnerGroup, RewardIds } from './group.ts';
 import { toPartner } from './partner.store.ts';
 import { type EnrolledPartner, type Enrolment, fold, type Partner, type Totals } from './partner.ts';
 
@@ -56,10 +56,19 @@ export function createEnrolmentStore(db: Database) {
       return rows.map(toEnrolment);
     },
 
-    /** At most so many enrolments of a group, in no particular order. */
-    async findSomeOfGroup(programId: string, groupId: string, limit: number): Promise<Enrolment[]> {
-      const query = ofProgram(programId).where('group_id', '=', groupId).orderBy('id').limit(limit);
-      return (await locked(query).execute()).map(toEnrolment);
+    /** At most so many enrolments of a group after this one, the oldest first; `last` is undefined after the last. */
+    async findMembers(
+      { programId, id: groupId }: Pick<PartnerGroup, 'id' | 'programId'>,
+      after: string,
+      limit: number,
+    ): Promise<{ enrolments: Enrolment[]; last: string | undefined }> {
+      let query = ofProgram(programId).where('group_id', '=', groupId);
+      const [createdAt, id] = after.split('/');
+      if (id !== undefined)
+        query = query.where(sql<SqlBool>`(created_at, id) > (${Number(createdAt)}, ${id})`);
+      const found = await locked(query.orderBy('created_at').orderBy('id').limit(limit)).execute();
+      const last = found.length < limit ? undefined : found.at(-1);
+      return { enrolments: found.map(toEnrolment), last: last && `${last.created_at}/${last.id}` };
     },
 
     /** Those that are rewarded for clicks and follow this one, in the order of their ids. */

@@ -5,6 +5,7 @@ import { appendOutbox } from '../db/outbox.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { AppError } from '../kernel/errors.ts';
 import type { LinksOfPartners } from '../links/links-of-partners.ts';
+import type { ApplicationStore } from './application.store.ts';
 import type { EnrolmentStore } from './enrolment.store.ts';
 import type { EffectList } from './enrolment-effects.ts';
 import { presentEnrolled, presentWebhookPartner, type ShownPartner } from './enrolment-wire.ts';
@@ -24,6 +25,7 @@ export interface EnrolmentsParts {
   readonly store: EnrolmentStore;
   readonly partners: PartnerStore;
   readonly tags: PartnerTagStore;
+  readonly applications: Pick<ApplicationStore, 'findByIds'>;
   readonly links: Pick<LinksOfPartners, 'findOfPartners'>;
   readonly effects: EffectList;
   readonly clock: Clock;
@@ -33,7 +35,7 @@ export interface EnrolmentsParts {
 const LINKS_SHOWN = 100;
 
 export function createEnrolments(parts: EnrolmentsParts) {
-  const { db, store, partners, tags, links, effects, clock } = parts;
+  const { db, store, partners, tags, applications, links, effects, clock } = parts;
 
   async function withPeople(enrolments: readonly Enrolment[]): Promise<EnrolledPartner[]> {
     const found = await partners.findByIds(enrolments.map(({ partnerId }) => partnerId));
@@ -44,7 +46,7 @@ export function createEnrolments(parts: EnrolmentsParts) {
     });
   }
 
-  /** With links and tags, for a page of them at a time. */
+  /** With links, tags and what became of applications, for a page of them at a time. */
   async function show(enrolments: readonly Enrolment[]): Promise<ShownPartner[]> {
     const [first] = enrolments;
     if (!first) return [];
@@ -52,11 +54,16 @@ export function createEnrolments(parts: EnrolmentsParts) {
     const ids = people.map(({ partner }) => partner.id);
     const linksOf = await links.findOfPartners(first.programId, ids, LINKS_SHOWN);
     const tagsOf = await tags.findOfEnrolments(enrolments.map(({ id }) => id));
+    const found = await applications.findByIds(
+      enrolments.flatMap(({ applicationId }) => applicationId ?? []),
+    );
+    const applied = new Map(found.map((application) => [application.id, application]));
     return people.map(({ partner, enrolment }) => ({
       partner,
       enrolment,
       links: linksOf.get(partner.id) ?? [],
       tags: tagsOf.get(enrolment.id) ?? [],
+      application: applied.get(enrolment.applicationId ?? ''),
     }));
   }
 

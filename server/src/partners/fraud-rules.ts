@@ -1,5 +1,5 @@
 // What looks like fraud in a conversion: rules that look at the customer, the partner and the click. Pure.
-import { DISPOSABLE_DOMAINS, FREE_DOMAINS } from './email-domains.ts';
+import { FREE_DOMAINS, isDisposable } from './email-domains.ts';
 
 /** Looked at with every lead and sale. */
 export const CONVERSION_RULES = [
@@ -113,9 +113,7 @@ function matchingEmail({ customerEmail, partnerEmail, customerDomains }: FraudFa
 function disposableEmail({ customerEmail }: FraudFacts, { domains = [] }: RuleConfig): Details {
   const domain = domainOf(customerEmail);
   if (domain === undefined) return undefined;
-  return DISPOSABLE_DOMAINS.has(domain) || domains.some((glob) => matches(glob, domain))
-    ? { domain }
-    : undefined;
+  return isDisposable(domain) || domains.some((glob) => matches(glob, domain)) ? { domain } : undefined;
 }
 
 function paidTraffic({ url }: FraudFacts, config: RuleConfig): Details {

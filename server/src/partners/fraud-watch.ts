@@ -59,6 +59,7 @@ export function rulesOf(stored: readonly StoredRule[]): FraudRule[] {
 
 export function createFraudWatch(parts: FraudWatchParts) {
   const { store, commissions, enrolments, people, workspaces, clock, ids } = parts;
+  const listeners: ((earner: Earner) => Promise<void>)[] = [];
 
   async function isWatched(enrolment: Enrolment): Promise<boolean> {
     if (!isActive(enrolment.status) || enrolment.riskMonitoringDisabledAt !== null) return false;
@@ -121,6 +122,11 @@ export function createFraudWatch(parts: FraudWatchParts) {
     await addEvent(whose, { type, metadata }, nothing);
   }
 
+  async function releaseOf(earner: Earner): Promise<void> {
+    const worth = await commissions.releaseHeld(earner, PARTNER_RULES, clock.now());
+    await enrolments.addTotals(earner.programId, earner.partnerId, { commissions: worth });
+  }
+
   return {
     flag,
 
@@ -166,10 +172,15 @@ export function createFraudWatch(parts: FraudWatchParts) {
       }
     },
 
-    /** What was held for nothing that is still open goes on its way. */
+    /** For what follows from a release, in its transaction; call it before anything runs. */
+    onReleased: (listener: (earner: Earner) => Promise<void>): void => void listeners.push(listener),
+
+    releaseShares: releaseOf,
+
+    /** What was held for nothing that is still open goes on its way, and then what was held for that. */
     async release(earner: Earner): Promise<void> {
-      const worth = await commissions.releaseHeld(earner, PARTNER_RULES, clock.now());
-      await enrolments.addTotals(earner.programId, earner.partnerId, { commissions: worth });
+      await releaseOf(earner);
+      for (const listener of listeners) await listener(earner);
     },
   };
 }

@@ -55,6 +55,36 @@ eachDatabase('fraud', (databases) => {
     assert.deepEqual(new Set(states(await p.commissions())), new Set(['canceled']));
   });
 
+  test('while something about the partner is open, what is entered by hand waits too, but no clawback', async () => {
+    const p = await openEarning(t);
+    const mia = await p.partner();
+    const nowMs = t.clock.now();
+    const group = {
+      program_id: p.program.id,
+      workspace_id: p.ws.id,
+      id: `frg_${p.ws.id}`,
+      partner_id: mia.id,
+      type: 'partnerCrossProgramBan',
+      status: 'pending',
+      event_count: 1,
+      last_event_at: nowMs,
+      resolved_at: null,
+      resolution_reason: null,
+      user_id: null,
+      created_at: nowMs,
+      updated_at: nowMs,
+    };
+    await t.app.db.query.insertInto('fraud_group').values(group).execute();
+    await p.post('/commissions', { type: 'custom', partnerId: mia.id, amount: 2_000 });
+    const claw = { type: 'custom', partnerId: mia.id, amount: -500, description: 'order_canceled' };
+    await p.post('/commissions', claw);
+    assert.deepEqual(states(await p.commissions()).toSorted(), ['hold', 'pending']);
+    await p.patch(`/fraud/groups/${group.id}`, { status: 'resolved' });
+    await p.gather();
+    assert.equal((await p.payouts())[0]?.amount, 1_500);
+    await p.assertTotals(mia.id);
+  });
+
   test('nobody watches on lower plans, where it is switched off, or where the rule is off', async () => {
     const trash = { customerEmail: 'x@mailinator.com' };
     const lower = await openEarning(t, { plan: 'business' });

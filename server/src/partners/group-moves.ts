@@ -31,11 +31,13 @@ export function fits(enrolment: Enrolment, rules: readonly MoveRule[]): boolean 
 
 export function createGroupMoves({ db, programs, groups, enrolments, lists, changes }: GroupMovesParts) {
   /** Looked at again under a lock: somebody may have changed the partner, or its group, meanwhile. */
-  async function moveOne(target: PartnerGroup, candidate: Enrolment): Promise<void> {
+  async function moveOne(targetId: string, candidate: Enrolment): Promise<void> {
     const enrolment = await enrolments.find(candidate.id);
-    const program = await programs.find(target.programId);
-    if (!enrolment || !program || !isActive(enrolment.status) || !fits(enrolment, target.moveRules ?? []))
-      return;
+    const target = await groups.find(targetId);
+    const program = target && (await programs.find(target.programId));
+    if (!enrolment || !program || !target.moveRules?.length) return;
+    if (!isActive(enrolment.status) || enrolment.groupMoveDisabledAt !== null) return;
+    if (!fits(enrolment, target.moveRules)) return;
     const present = enrolment.groupId === null ? undefined : await groups.find(enrolment.groupId);
     if (present?.moveRules?.length && fits(enrolment, present.moveRules)) return;
     await changes.move(program, target, [enrolment]);
@@ -46,7 +48,7 @@ export function createGroupMoves({ db, programs, groups, enrolments, lists, chan
       const some = await lists.findFitting(target, after, PARTNERS_PER_LOOK);
       for (const enrolment of some) {
         if (signal.aborted) return;
-        await db.write(() => moveOne(target, enrolment));
+        await db.write(() => moveOne(target.id, enrolment));
       }
       after = some.at(-1)?.id ?? '';
       if (some.length < PARTNERS_PER_LOOK) return;

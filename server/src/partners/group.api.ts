@@ -283,7 +283,8 @@ function defaultLinkOperations({ groups }: GroupApiParts): Operation[] {
       path,
       group: 'Groups',
       summary: 'Add a default link to a group',
-      description: 'Partners that join from now on get a link to it.',
+      description:
+        'All partners of the group get a link to it: those who join, and those who are there, many of them after a while.',
       access: WRITE,
       params: PARAMS,
       body: z.object({
@@ -300,7 +301,7 @@ function defaultLinkOperations({ groups }: GroupApiParts): Operation[] {
       path: `${path}/{defaultLinkId}`,
       group: 'Groups',
       summary: 'Remove a default link from a group',
-      description: 'Links that partners have got by it stay.',
+      description: 'Links that partners have got by it stay, as links of their own.',
       access: WRITE,
       params: PARAMS.extend({ defaultLinkId: z.string().min(1).describe('The id of the default link.') }),
       response: { status: 200, description: 'The default link is gone.', schema: deletedId },

@@ -52,8 +52,21 @@ export interface GroupFilter {
   readonly ids?: readonly string[] | undefined;
 }
 
+/** share: it stays as it is until the transaction ends. update: only this transaction changes it. */
+export type GroupLock = 'share' | 'update';
+
 export function createGroupStore(db: Database) {
   const links = createDefaultLinkStore(db);
+
+  const all = () => db.query.selectFrom('partner_group').selectAll();
+
+  /** SQLite has one writer and needs no lock. */
+  async function first(query: ReturnType<typeof all>, lock: GroupLock): Promise<PartnerGroup | undefined> {
+    const held = db.engine === 'postgres' && db.inTransaction;
+    const locked = held ? (lock === 'share' ? query.forShare() : query.forUpdate()) : query;
+    const row = await locked.executeTakeFirst();
+    return row && toGroup(row);
+  }
 
   /** Groups with the sums over their partners, under the names that the list is sorted by. */
   function withTotals(programId: string, filter: GroupFilter) {
@@ -94,21 +107,17 @@ export function createGroupStore(db: Database) {
   return {
     ...links,
 
-    async find(id: string): Promise<PartnerGroup | undefined> {
-      const query = db.query.selectFrom('partner_group').selectAll().where('id', '=', id);
-      const row = await query.executeTakeFirst();
-      return row && toGroup(row);
-    },
+    /** In a transaction it is locked: whoever joins a group gets what it rewards with when the transaction ends. */
+    find: (id: string, lock: GroupLock = 'share'): Promise<PartnerGroup | undefined> =>
+      first(all().where('id', '=', id), lock),
 
-    async findBySlug(programId: string, slug: string): Promise<PartnerGroup | undefined> {
-      const row = await db.query
-        .selectFrom('partner_group')
-        .selectAll()
-        .where('program_id', '=', programId)
-        .where('slug', '=', slug)
-        .executeTakeFirst();
-      return row && toGroup(row);
-    },
+    /** The same. */
+    findBySlug: (
+      programId: string,
+      slug: string,
+      lock: GroupLock = 'share',
+    ): Promise<PartnerGroup | undefined> =>
+      first(all().where('program_id', '=', programId).where('slug', '=', slug), lock),
 
     async findByIds(programId: string, ids: readonly string[]): Promise<PartnerGroup[]> {
       if (ids.length === 0) return [];
@@ -116,15 +125,10 @@ export function createGroupStore(db: Database) {
       return (await query.where('id', 'in', ids).execute()).map(toGroup);
     },
 
-    /** The group that has this reward or discount. */
-    async findByReward(field: keyof RewardIds, id: string): Promise<PartnerGroup | undefined> {
+    /** The group that has this reward or discount. In a transaction nobody else changes it meanwhile. */
+    findByReward(field: keyof RewardIds, id: string): Promise<PartnerGroup | undefined> {
       const column = Object.keys(toColumns({ [field]: id }))[0] as 'sale_reward_id';
-      const row = await db.query
-        .selectFrom('partner_group')
-        .selectAll()
-        .where(column, '=', id)
-        .executeTakeFirst();
-      return row && toGroup(row);
+      return first(all().where(column, '=', id), 'update');
     },
 
     async list(
@@ -203,6 +207,12 @@ function createDefaultLinkStore(db: Database) {
           url_hash: sha256Hex(link.url),
         })
         .execute();
+    },
+
+    async findDefaultLink(id: string): Promise<DefaultLink | undefined> {
+      const query = db.query.selectFrom('group_default_link').selectAll().where('id', '=', id);
+      const row = await query.executeTakeFirst();
+      return row && toDefaultLink(row);
     },
 
     async deleteDefaultLink(id: string): Promise<void> {

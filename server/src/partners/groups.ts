@@ -12,7 +12,7 @@ import { owned } from '../kernel/resource.ts';
 import type { Workspaces } from '../workspaces/workspaces.ts';
 import type { EnrolmentStore } from './enrolment.store.ts';
 import type { EnrolmentChanges } from './enrolment-changes.ts';
-import type { GroupFilter, GroupSort, GroupStore, GroupTotals } from './group.store.ts';
+import type { GroupFilter, GroupLock, GroupSort, GroupStore, GroupTotals } from './group.store.ts';
 import {
   type DefaultLink,
   MAX_DEFAULT_LINKS,
@@ -20,6 +20,8 @@ import {
   type PartnerGroup,
   type RewardIds,
 } from './group.ts';
+import type { GroupDefaultLinks } from './group-default-links.ts';
+import type { Enrolment } from './partner.ts';
 import type { ProgramStore } from './program.store.ts';
 import { assertPlanFor, type Program } from './program.ts';
 import type { Programs } from './programs.ts';
@@ -35,6 +37,7 @@ export interface GroupsParts {
   readonly programStore: ProgramStore;
   readonly enrolments: EnrolmentStore;
   readonly changes: EnrolmentChanges;
+  readonly defaultLinks: Pick<GroupDefaultLinks, 'spread' | 'release'>;
   readonly workspaces: Pick<Workspaces, 'assertBelow' | 'reserve'>;
   readonly domains: Pick<Domains, 'forLink'>;
   readonly clock: Clock;
@@ -53,27 +56,37 @@ export function createGroups(parts: GroupsParts) {
     const program = await programs.find(workspaceId);
     const target = program?.defaultGroupId ? await store.find(program.defaultGroupId) : undefined;
     if (!program || !target) return 0;
-    const some = await enrolments.findSomeOfGroup(program.id, groupId, limit);
-    return changes.move(program, target, some);
+    const some = await enrolments.findMembers({ programId: program.id, id: groupId }, '', limit);
+    return changes.move(program, target, some.enrolments);
   }
 
   /** A group named in a path, by id or slug. */
-  async function get(actor: Actor, ref: string): Promise<PartnerGroup> {
-    const byId = await store.find(ref);
+  async function get(actor: Actor, ref: string, lock?: GroupLock): Promise<PartnerGroup> {
+    const byId = await store.find(ref, lock);
     if (byId) return owned(byId, actor.workspaceId, 'group');
     const program = await programs.getOfWorkspace(actor.workspaceId);
-    return owned(await store.findBySlug(program.id, ref.toLowerCase()), actor.workspaceId, 'group');
+    return owned(await store.findBySlug(program.id, ref.toLowerCase(), lock), actor.workspaceId, 'group');
   }
 
   /** A group named in a body, by id or slug; the default group when none is named. */
-  async function getFor(program: Program, ref: string | null | undefined): Promise<PartnerGroup> {
+  async function getFor(
+    program: Program,
+    ref: string | null | undefined,
+    lock?: GroupLock,
+  ): Promise<PartnerGroup> {
     const named = ref ?? program.defaultGroupId ?? '';
-    const group = (await store.find(named)) ?? (await store.findBySlug(program.id, named.toLowerCase()));
+    const group =
+      (await store.find(named, lock)) ?? (await store.findBySlug(program.id, named.toLowerCase(), lock));
     if (!group) throw new AppError('not_found', 'custom: groupId: there is no such group');
     if (group.programId !== program.id) {
       throw new AppError('forbidden', 'custom: groupId: this group belongs to another program');
     }
     return group;
+  }
+
+  /** The group that a partner is in; the default group for those whose group is gone and who have yet to move. */
+  async function getOf(program: Program, { groupId }: Pick<Enrolment, 'groupId'>): Promise<PartnerGroup> {
+    return (groupId !== null && (await store.find(groupId))) || getFor(program, null);
   }
 
   /** Addresses in their stored form, for each host one. */
@@ -92,9 +105,16 @@ export function createGroups(parts: GroupsParts) {
     return { additionalLinks };
   }
 
+  /** As it is while nobody else changes which group is the default, or adds default links. */
+  async function lockedProgram(actor: Actor): Promise<Program> {
+    await programStore.lock((await programs.getOfWorkspace(actor.workspaceId)).id);
+    return programs.getOfWorkspace(actor.workspaceId);
+  }
+
   return {
     get,
     getFor,
+    getOf,
 
     async list(
       actor: Actor,
@@ -134,7 +154,7 @@ export function createGroups(parts: GroupsParts) {
 
     update(actor: Actor, ref: string, change: GroupChange): Promise<PartnerGroup> {
       return db.write(async () => {
-        const group = await get(actor, ref);
+        const group = await get(actor, ref, 'update');
         const program = await programs.getOfWorkspace(actor.workspaceId);
         const reslugged = change.slug !== undefined && change.slug !== group.slug;
         if (reslugged && group.id === program.defaultGroupId) {
@@ -142,7 +162,8 @@ export function createGroups(parts: GroupsParts) {
         }
         if (change.moveRules?.length) assertPlanFor('moveRules', actor.plan, 'advanced');
         const { name, slug } = { ...group, ...change };
-        const values = { ...change, ...checkedLinks(change), name, slug, updatedAt: clock.now() };
+        const kept = unchangedSince(group, change);
+        const values = { ...change, ...kept, ...checkedLinks(change), name, slug, updatedAt: clock.now() };
         await store.update(group.id, values).catch(slugTaken);
         return (await store.find(group.id)) as PartnerGroup;
       });
@@ -151,8 +172,8 @@ export function createGroups(parts: GroupsParts) {
     /** The group is gone at once; its partners go to the default group, many of them after a while. */
     delete(actor: Actor, ref: string): Promise<PartnerGroup> {
       return db.write(async () => {
-        const group = await get(actor, ref);
-        const program = await programs.getOfWorkspace(actor.workspaceId);
+        const group = await get(actor, ref, 'update');
+        const program = await lockedProgram(actor);
         if (group.id === program.defaultGroupId) {
           throw new AppError('forbidden', 'The default group cannot be deleted.');
         }
@@ -165,6 +186,7 @@ export function createGroups(parts: GroupsParts) {
     setDefault(actor: Actor, ref: string): Promise<PartnerGroup> {
       return db.write(async () => {
         const group = await get(actor, ref);
+        await lockedProgram(actor);
         await programStore.update(group.programId, { defaultGroupId: group.id, updatedAt: clock.now() });
         return group;
       });
@@ -190,16 +212,16 @@ export function createGroups(parts: GroupsParts) {
       return store.findDefaultLinks((await get(actor, ref)).id);
     },
 
-    /** For partners that join from now on. */
+    /** For all partners of the group, many of them after a while. */
     addDefaultLink(
       actor: Actor,
       ref: string,
       request: { readonly url: string; readonly domain?: string | undefined },
     ): Promise<DefaultLink> {
       return db.write(async () => {
-        const group = await get(actor, ref);
-        const program = await programs.getOfWorkspace(actor.workspaceId);
-        await programStore.lock(program.id);
+        // Whoever joins meanwhile has either been here before, or finds it when they look.
+        const group = await get(actor, ref, 'update');
+        const program = await lockedProgram(actor);
         const present = await store.findDefaultLinks(group.id);
         if (present.length >= MAX_DEFAULT_LINKS) {
           throw invalid('url', `a group has at most ${MAX_DEFAULT_LINKS} default links`);
@@ -213,19 +235,21 @@ export function createGroups(parts: GroupsParts) {
         const link = { id: ids('pgdl_'), programId, workspaceId, groupId, domain, url, ...times };
         if (present.some((other) => other.url === url)) throw urlTaken();
         await store.insertDefaultLink(link);
+        await parts.defaultLinks.spread(link);
         return link;
       });
     },
 
-    /** Links that partners have got by it stay. */
+    /** Links that partners have got by it stay, as any other link. */
     deleteDefaultLink(actor: Actor, ref: string, id: string): Promise<void> {
       return db.write(async () => {
-        const group = await get(actor, ref);
+        const group = await get(actor, ref, 'update');
         const present = await store.findDefaultLinks(group.id);
         if (!present.some((link) => link.id === id)) {
           throw new AppError('not_found', 'The group has no such default link.');
         }
         await store.deleteDefaultLink(id);
+        await parts.defaultLinks.release(group, id);
       });
     },
 
@@ -235,6 +259,17 @@ export function createGroups(parts: GroupsParts) {
 }
 
 export type Groups = ReturnType<typeof createGroups>;
+
+/** What is on already is on since then. */
+function unchangedSince(
+  { autoApproveAt, applicationFormPublishedAt }: PartnerGroup,
+  change: GroupChange,
+): GroupChange {
+  return {
+    ...(autoApproveAt && change.autoApproveAt && { autoApproveAt }),
+    ...(applicationFormPublishedAt && change.applicationFormPublishedAt && { applicationFormPublishedAt }),
+  };
+}
 
 function slugTaken(error: unknown): never {
   if (!isUniqueViolation(error)) throw error;

@@ -13,7 +13,7 @@ import type { ShownPartner } from './enrolment-wire.ts';
 import type { Enrolments } from './enrolments.ts';
 import type { PartnerGroup } from './group.ts';
 import type { Groups } from './groups.ts';
-import type { Enrolment, Partner } from './partner.ts';
+import { type Enrolment, type Partner, tenantTaken } from './partner.ts';
 import type { ProgramStore } from './program.store.ts';
 import type { Program } from './program.ts';
 import type { Programs } from './programs.ts';
@@ -54,15 +54,14 @@ export function createInvitations(parts: InvitationsParts) {
     const inserted = await admissions.insert(wanted);
     if (inserted) return inserted;
     const known = await enrolmentStore.findByPartner(program.id, partner.id);
-    if (!known)
-      throw new AppError('conflict', 'custom: tenantId: another partner of the program has this tenantId');
+    if (!known) throw tenantTaken();
     if (!canHappen(known.status, 'invite')) {
       throw new AppError(
         'conflict',
         `custom: email: this partner is in the program already (${known.status})`,
       );
     }
-    return changes.change(known, 'invite', { groupId: group.id });
+    return changes.change(known, 'invite', { groupId: group.id, ...(tenantId && { tenantId }) });
   }
 
   /** What the secret opens. Both ends of it are looked at under a lock, so that it works once. */
@@ -107,7 +106,7 @@ export function createInvitations(parts: InvitationsParts) {
       return db.write(async () => {
         const { invite, enrolment } = await open(token);
         const program = (await parts.programStore.find(invite.programId)) as Program;
-        const group = await groups.getFor(program, enrolment.groupId);
+        const group = await groups.getOf(program, enrolment);
         stateAfter(enrolment.status, 'accept');
         await admissions.reserve(program);
         await store.deleteInvite(invite.hashedToken);

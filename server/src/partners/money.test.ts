@@ -16,6 +16,8 @@ interface History {
   readonly t: TestApp;
   readonly p: EarningCalls;
   readonly mia: TestPartner;
+  /** Has brought Mia, and gets a share of what Mia sells. */
+  readonly ann: TestPartner;
   readonly random: SeededRandom;
   readonly invoices: string[];
   readonly customers: string[];
@@ -36,8 +38,9 @@ async function anyCommission({ p, mia, random }: History): Promise<string | unde
   return commissions.length === 0 ? undefined : random.pick(commissions).id;
 }
 
-async function anyPayout({ p, mia, random }: History): Promise<string | undefined> {
-  const payouts: { id: string }[] = await p.get(`/payouts?partnerId=${mia.id}`);
+async function anyPayout({ p, mia, ann, random }: History): Promise<string | undefined> {
+  const { id } = random.pick([mia, mia, ann]);
+  const payouts: { id: string }[] = await p.get(`/payouts?partnerId=${id}`);
   return payouts.length === 0 ? undefined : random.pick(payouts).id;
 }
 
@@ -80,8 +83,12 @@ const ACTIONS: Readonly<Record<string, (history: History) => Promise<unknown>>> 
     const id = await anyCommission(history);
     if (id) await attempt(history, 'PATCH', `/commissions/${id}`, { earnings: history.random.whole(5_000) });
   },
-  gather: ({ t, p, mia }) =>
-    t.app.services.payoutAggregation.gather({ programId: p.program.id, partnerId: mia.id }),
+  gather: ({ t, p, mia, ann }) =>
+    Promise.all(
+      [mia, ann].map(({ id: partnerId }) =>
+        t.app.services.payoutAggregation.gather({ programId: p.program.id, partnerId }),
+      ),
+    ),
   async confirmAtOnce(history) {
     const id = await anyPayout(history);
     if (!id) return;
@@ -103,14 +110,45 @@ const ACTIONS: Readonly<Record<string, (history: History) => Promise<unknown>>> 
     await attempt(history, 'POST', `/partners/${step}`, { partnerId: history.mia.id, ...reason });
   },
   wait: async ({ t, random }) => t.clock.advance(random.whole(3) * DAY_MS),
+  /** All of these at the same time: whoever comes second sees what the first has done. */
+  async rush(history) {
+    const names = Array.from({ length: 3 }, () => history.random.pick(AT_ONCE));
+    history.done.push(...names);
+    await Promise.all(names.map((name) => ACTIONS[name]?.(history)));
+  },
 };
+const AT_ONCE = ['refund', 'custom', 'clawback', 'correct', 'reprice', 'gather', 'changePlace'];
 /** What happens most is what happens most in life. */
-const OFTEN = ['sell', 'sell', 'sell', 'custom', 'gather', 'confirmAtOnce', 'confirmAtOnce', 'pay', 'pay'];
+const OFTEN = [
+  'sell',
+  'sell',
+  'sell',
+  'sell',
+  'custom',
+  'gather',
+  'confirmAtOnce',
+  'confirmAtOnce',
+  'pay',
+  'pay',
+];
 const NAMES = [...Object.keys(ACTIONS), ...OFTEN];
 
-async function assertAgrees({ t, p, mia, confirmations }: History): Promise<void> {
-  const commissions = await p.commissions(mia.id);
-  const payouts = (await p.payouts()).filter((payout) => payout.partner_id === mia.id);
+/** No share is paid of what nobody is paid for. */
+async function assertShares({ p, mia, ann }: History): Promise<void> {
+  const sources = new Map((await p.commissions(mia.id)).map((each) => [each.id, each]));
+  const payouts = new Map((await p.payouts()).map((each) => [each.id, each]));
+  for (const { status, payout_id, source_commission_id } of await p.commissions(ann.id)) {
+    const isOpen = payout_id === null || payouts.get(payout_id)?.status === 'pending';
+    if (!isOpen || !['pending', 'hold', 'processed'].includes(status)) continue;
+    const source = sources.get(source_commission_id ?? '');
+    assert.ok(source && !REVERSED.includes(source.status), `a share that is ${status} of ${source?.status}`);
+  }
+}
+
+/** Returns how many payouts were confirmed. */
+async function assertAgrees({ t, p }: History, partner: TestPartner): Promise<number> {
+  const commissions = await p.commissions(partner.id);
+  const payouts = (await p.payouts()).filter((payout) => payout.partner_id === partner.id);
   const sum = (rows: readonly { earnings: number }[]) => rows.reduce((total, row) => total + row.earnings, 0);
   for (const { earnings, amount } of commissions)
     assert.ok(Number.isInteger(earnings) && Number.isInteger(amount));
@@ -125,7 +163,6 @@ async function assertAgrees({ t, p, mia, confirmations }: History): Promise<void
   const known = new Set(payouts.map(({ id }) => id));
   assert.ok(commissions.every(({ payout_id }) => payout_id === null || known.has(payout_id)));
   assert.ok(payouts.filter(({ status }) => status === 'pending').length <= 1, 'two open payouts');
-  assert.equal(payouts.filter(({ invoice_id }) => invoice_id !== null).length, confirmations);
 
   const ofStatus = (...statuses: string[]) =>
     sum(commissions.filter(({ status }) => statuses.includes(status)));
@@ -138,9 +175,17 @@ async function assertAgrees({ t, p, mia, confirmations }: History): Promise<void
   const enrolment = await t.app.db.query
     .selectFrom('enrolment')
     .select('total_commissions')
-    .where('partner_id', '=', mia.id)
+    .where('partner_id', '=', partner.id)
     .executeTakeFirstOrThrow();
   assert.equal(enrolment.total_commissions, paid + ofStatus('pending', 'processed'));
+  return payouts.filter(({ invoice_id }) => invoice_id !== null).length;
+}
+
+async function assertHistory(history: History): Promise<void> {
+  const { mia, ann } = history;
+  const confirmed = (await assertAgrees(history, mia)) + (await assertAgrees(history, ann));
+  assert.equal(confirmed, history.confirmations);
+  await assertShares(history);
 }
 
 eachDatabase('money', (databases) => {
@@ -152,24 +197,33 @@ eachDatabase('money', (databases) => {
 
   test('agrees after every history', async (context: TestContext) => {
     const p = await openEarning(t);
-    const counts = { steps: 0, confirmations: 0, commissions: 0 };
+    const config = { trigger: 'saleRecorded' };
+    await p.reward({ event: 'referral', type: 'percentage', amountInPercentage: 7.5, config });
+    const counts = { steps: 0, confirmations: 0, commissions: 0, shares: 0 };
     const total = HISTORIES[databases.engine];
     for (let seed = 1; seed <= total; seed += 1) {
       const mia = await p.partner({ tenantId: `tenant-${seed}` });
+      const ann = await p.partner();
+      await t.app.db.query
+        .updateTable('enrolment')
+        .set({ referred_by_partner_id: ann.id })
+        .where('partner_id', '=', mia.id)
+        .execute();
       const random = createSeededRandom(seed);
       const lists = { invoices: [], customers: [], done: [] };
-      const history: History = { t, p, mia, random, ...lists, refunds: 0, confirmations: 0 };
+      const history: History = { t, p, mia, ann, random, ...lists, refunds: 0, confirmations: 0 };
       for (let step = 0; step < STEPS; step += 1) {
         const name = random.pick(NAMES);
         history.done.push(name);
         await ACTIONS[name]?.(history);
       }
-      await assertAgrees(history).catch((error) => {
+      await assertHistory(history).catch((error) => {
         throw new Error(`history ${seed}: ${history.done.join(', ')}`, { cause: error });
       });
       counts.steps += STEPS;
       counts.confirmations += history.confirmations;
       counts.commissions += (await p.commissions(mia.id)).length;
+      counts.shares += (await p.commissions(ann.id)).length;
     }
     context.diagnostic(`${total} histories: ${JSON.stringify(counts)}`);
     assert.ok(counts.confirmations > total / 10, 'histories in which something is paid');

@@ -334,6 +334,63 @@ eachDatabase('the life of a partner', (databases) => {
     assert.equal(await p.get('/partners/count?status=rejected'), 2);
   });
 
+  test('a partner shows what became of its application', async () => {
+    await fresh();
+    await p.patch('/groups/default', { applicationForm: { fields: [] }, applicationFormPublished: true });
+    const email = `shown-${p.ws.slug}@people.example`;
+    const { id } = await p.post(`/programs/${p.program.slug}/applications`, { name: 'Bo', email });
+    const partnerId = (await p.get(`/partners/applications/${id}`)).partner.id;
+    const outcome = async () => {
+      const [listed] = await p.get(`/partners?partnerIds=${partnerId}`);
+      const one = await p.get(`/partners/${partnerId}`);
+      assert.deepEqual([listed.application, listed.referralFormData], [one.application, null]);
+      return one.application;
+    };
+    assert.deepEqual(await outcome(), { rejectionReason: null, rejectionNote: null, reviewedAt: null });
+    const why = { rejectionReason: 'needsMoreDetail', rejectionNote: 'Which site?' };
+    await p.post('/partners/applications/reject', { partnerId, ...why });
+    const reviewedAt = new Date(t.clock.now()).toISOString();
+    assert.deepEqual(await outcome(), { ...why, reviewedAt });
+    await p.newEvents();
+    await p.post('/partners/applications/approve', { partnerId });
+    const approved = { rejectionReason: null, rejectionNote: null, reviewedAt };
+    assert.deepEqual(await outcome(), approved);
+    const told = (await p.newEvents()).find(({ type }) => type === 'partner.enrolled');
+    assert.deepEqual(told?.webhook.application, approved);
+    assert.equal((await p.partner()).application, null);
+  });
+
+  test('a group that approves by itself lets people wait when the workspace has no room, and tells them nothing', async () => {
+    await fresh();
+    const form = { applicationForm: { fields: [] }, applicationFormPublished: true };
+    await p.patch('/groups/default', { ...form, autoApprovePartners: true });
+    await p.partner();
+    const limit = (limits: string) =>
+      t.app.db.query.updateTable('workspace').set({ limits }).where('id', '=', p.ws.id).execute();
+    await limit('{"partners":1}');
+    const person = { name: 'Bo', email: `late-${p.ws.slug}@people.example` };
+    const applied = await p.post(`/programs/${p.program.slug}/applications`, person);
+    assert.equal(applied.status, 'pending');
+    const [waiting] = await p.get('/partners/applications');
+    assert.equal(waiting.id, applied.id);
+    const { id: partnerId } = waiting.partner;
+    await p.refused(403, undefined, 'POST', '/partners/applications/approve', { partnerId });
+    await limit('{}');
+    await p.post('/partners/applications/approve', { partnerId });
+  });
+
+  test('an invitation that is made again takes another tenant, unless it is somebody else’s', async () => {
+    await fresh();
+    await p.partner({ tenantId: 'u_1' });
+    const email = `invited-${p.ws.slug}@people.example`;
+    const first = await p.post('/partners/invite', { email, tenantId: 'u_2' });
+    assert.equal(first.partner.tenantId, 'u_2');
+    const second = await p.post('/partners/invite', { email, tenantId: 'u_3' });
+    assert.equal(second.partner.tenantId, 'u_3');
+    assert.equal((await p.post('/partners/invite', { email })).partner.tenantId, 'u_3');
+    await p.refused(409, 'tenantId', 'POST', '/partners/invite', { email, tenantId: 'U_1' });
+  });
+
   test('three applications a minute from one address to one program, and no more', async () => {
     await fresh();
     const other = await openProgram(t);

@@ -39,16 +39,39 @@ export function createPartnerLinkRowStore(db: Database) {
     },
 
     /** Links that stand for a default link, the oldest first. */
-    async findDefaults(enrolmentId: string): Promise<string[]> {
+    async findDefaults(enrolmentId: string): Promise<{ linkId: string; defaultLinkId: string | null }[]> {
       const rows = await db.query
         .selectFrom('partner_link')
-        .select('link_id')
+        .select(['link_id', 'default_link_id'])
         .where('enrolment_id', '=', enrolmentId)
         .where('default_link_id', 'is not', null)
         .orderBy('created_at')
         .orderBy('link_id')
         .execute();
-      return rows.map((row) => row.link_id);
+      return rows.map((row) => ({ linkId: row.link_id, defaultLinkId: row.default_link_id }));
+    },
+
+    /** Which of these partners have a link that stands for this default link. */
+    async findHolders(enrolmentIds: readonly string[], defaultLinkId: string): Promise<string[]> {
+      if (enrolmentIds.length === 0) return [];
+      const rows = await db.query
+        .selectFrom('partner_link')
+        .select('enrolment_id')
+        .where('enrolment_id', 'in', enrolmentIds)
+        .where('default_link_id', '=', defaultLinkId)
+        .execute();
+      return rows.map((row) => row.enrolment_id);
+    },
+
+    /** The links of these partners no longer stand for this default link. */
+    async releaseDefault(enrolmentIds: readonly string[], defaultLinkId: string): Promise<void> {
+      if (enrolmentIds.length === 0) return;
+      await db.query
+        .updateTable('partner_link')
+        .set({ default_link_id: null })
+        .where('enrolment_id', 'in', enrolmentIds)
+        .where('default_link_id', '=', defaultLinkId)
+        .execute();
     },
 
     async setUrl(linkId: string, url: string): Promise<void> {

@@ -61,7 +61,7 @@ export function createPartnerLinks(parts: PartnerLinksParts) {
   }
 
   async function placeFor(program: Program, enrolment: Enrolment, userId: string): Promise<Place> {
-    const group = await groups.getFor(program, enrolment.groupId);
+    const group = await groups.getOf(program, enrolment);
     const workspace = await parts.workspaces.get(program.workspaceId);
     return { actor: programActor(workspace, userId), program, group, enrolment };
   }
@@ -142,7 +142,8 @@ export function createPartnerLinks(parts: PartnerLinksParts) {
         }
         const place = await placeFor(program, enrolment, '');
         const target = url && (await checkedUrl(place, url));
-        if (target && (await rows.findDefaults(enrolment.id)).includes(linkId)) {
+        const defaults = target ? await rows.findDefaults(enrolment.id) : [];
+        if (defaults.some((row) => row.linkId === linkId)) {
           throw new AppError('bad_request', 'custom: url: the program decides where this link leads');
         }
         if (target) await rows.setUrl(linkId, target);

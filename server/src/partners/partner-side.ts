@@ -21,6 +21,7 @@ import type { EnrolmentEffects } from './enrolment-effects.ts';
 import { createEnrolmentListStore } from './enrolment-list.store.ts';
 import { createEnrolments } from './enrolments.ts';
 import { createGroupStore } from './group.store.ts';
+import { createGroupDefaultLinks } from './group-default-links.ts';
 import { createGroupMoves } from './group-moves.ts';
 import { createGroups } from './groups.ts';
 import { createInvitations } from './invitations.ts';
@@ -57,6 +58,7 @@ export function createPartnerSide(parts: PartnerSideParts) {
   const enrolmentStore = createEnrolmentStore(db);
   const people = createPartnerStore(db);
   const tagStore = createPartnerTagStore(db);
+  const applications = createApplicationStore(db);
   const rows = createPartnerLinkRowStore(db);
   /** Filled below by those who need the services that run it. */
   const effects: EnrolmentEffects[] = [];
@@ -67,6 +69,7 @@ export function createPartnerSide(parts: PartnerSideParts) {
     store: enrolmentStore,
     partners: people,
     tags: tagStore,
+    applications,
     links: linksOfPartners,
     effects,
     clock,
@@ -91,6 +94,15 @@ export function createPartnerSide(parts: PartnerSideParts) {
     workspaces,
     clock,
   });
+  const groupDefaultLinks = createGroupDefaultLinks({
+    ...parts,
+    groups: groupStore,
+    programs: programStore,
+    enrolments,
+    enrolmentStore,
+    defaultLinks,
+    rows,
+  });
   const groups = createGroups({
     ...parts,
     store: groupStore,
@@ -98,13 +110,14 @@ export function createPartnerSide(parts: PartnerSideParts) {
     programStore,
     enrolments: enrolmentStore,
     changes,
+    defaultLinks: groupDefaultLinks,
   });
   const lists = createEnrolmentListStore(db);
   const terms = { ...parts, groupStore, enrolments: enrolmentStore, groups, programs };
   const tags = createPartnerTags({ ...parts, store: tagStore, enrolmentStore, enrolments, programs });
   const joining = {
     ...parts,
-    store: createApplicationStore(db),
+    store: applications,
     enrolmentStore,
     programs,
     programStore,
@@ -121,7 +134,12 @@ export function createPartnerSide(parts: PartnerSideParts) {
     enrolments,
   });
   const codes = createDiscountCodeStore(db);
-  const discounts = createDiscounts({ ...terms, store: createDiscountStore(db), codes });
+  const discounts = createDiscounts({
+    ...terms,
+    store: createDiscountStore(db),
+    codes,
+    provideCodes: (group) => referralSide.discountCodes.provideTo(group),
+  });
   const partners = createPartners({
     ...parts,
     programs,
@@ -163,6 +181,7 @@ export function createPartnerSide(parts: PartnerSideParts) {
   return {
     programs,
     groups,
+    groupDefaultLinks,
     enrolments,
     enrolmentChanges: changes,
     groupMoves: createGroupMoves({

@@ -159,7 +159,7 @@ function stateOperations(partners: Partners): Operation[] {
       access: EDITORS,
       body: z.object(partnerWish),
       response: { status: 200, description: 'The partner is deactivated.', schema: partnerIdAnswer },
-      run: ({ body }, actor) => partners.changeState(actor, body, 'deactivate'),
+      run: ({ body }, actor) => partners.deactivate(actor, body),
     }),
     operation({
       id: 'unbanPartner',
@@ -171,7 +171,7 @@ function stateOperations(partners: Partners): Operation[] {
       access: WRITE,
       body: z.object(partnerWish),
       response: { status: 200, description: 'The partner is approved again.', schema: partnerIdAnswer },
-      run: ({ body }, actor) => partners.changeState(actor, body, 'unban'),
+      run: ({ body }, actor) => partners.restore(actor, body, 'unban'),
     }),
     operation({
       id: 'reactivatePartner',
@@ -182,7 +182,7 @@ function stateOperations(partners: Partners): Operation[] {
       access: WRITE,
       body: z.object(partnerWish),
       response: { status: 200, description: 'The partner is approved again.', schema: partnerIdAnswer },
-      run: ({ body }, actor) => partners.changeState(actor, body, 'reactivate'),
+      run: ({ body }, actor) => partners.restore(actor, body, 'reactivate'),
     }),
   ];
 }

@@ -2,6 +2,7 @@
 import type { Selectable } from 'kysely';
 import type { Fields } from '../db/row.ts';
 import type { Schema } from '../db/schema.ts';
+import { AppError } from '../kernel/errors.ts';
 import { randomText } from '../kernel/ids.ts';
 import { slugify } from '../workspaces/workspace.ts';
 import type { EnrolmentStatus } from './enrolment-states.ts';
@@ -17,6 +18,13 @@ export const BAN_REASONS = [
   'brand_abuse',
 ] as const;
 export type BanReason = (typeof BAN_REASONS)[number];
+
+export const APPLICATION_REJECTIONS = [
+  'needsMoreDetail',
+  'doesNotMeetRequirements',
+  'notTheRightFit',
+  'other',
+] as const;
 
 export const REAPPLICATIONS = ['standard', 'instant', 'never'] as const;
 export type Reapplication = (typeof REAPPLICATIONS)[number];
@@ -51,6 +59,12 @@ export interface Totals {
   readonly sales?: number;
   readonly saleAmount?: number;
   readonly commissions?: number;
+}
+
+export function tenantTaken(cause?: unknown): AppError {
+  return new AppError('conflict', 'custom: tenantId: another partner of the program has this tenantId', {
+    cause,
+  });
 }
 
 /** Addresses and tenants that differ only in case are the same. */

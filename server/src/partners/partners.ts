@@ -4,7 +4,7 @@ import type { PageRequest } from '../db/page.ts';
 import type { SaveImage } from '../files/image.ts';
 import type { Actor } from '../http/operation.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { AppError, invalid } from '../kernel/errors.ts';
+import { invalid } from '../kernel/errors.ts';
 import { withStoredImage } from '../links/link-image.ts';
 import { slugify } from '../workspaces/workspace.ts';
 import type { Admissions, Profile } from './admissions.ts';
@@ -21,7 +21,7 @@ import type { ShownPartner } from './enrolment-wire.ts';
 import type { Enrolments, PartnerWish } from './enrolments.ts';
 import type { Groups } from './groups.ts';
 import type { PartnerStore } from './partner.store.ts';
-import type { BanReason, Enrolment } from './partner.ts';
+import { type BanReason, type Enrolment, tenantTaken } from './partner.ts';
 import type { PartnerTags } from './partner-tags.ts';
 import type { Program } from './program.ts';
 import type { Programs } from './programs.ts';
@@ -55,8 +55,6 @@ export interface PartnerChange {
   readonly riskMonitoring?: boolean | undefined;
   readonly groupMoves?: boolean | undefined;
 }
-
-type PlainChange = 'unban' | 'deactivate' | 'reactivate';
 
 export function createPartners(parts: PartnersParts) {
   const { db, programs, groups, tags, people, store, lists, enrolments, admissions, changes, clock } = parts;
@@ -97,10 +95,15 @@ export function createPartners(parts: PartnersParts) {
     return { ...request, ...(image !== undefined && { image: stored ?? null }), linkProps: props };
   }
 
-  async function change(actor: Actor, wish: PartnerWish, work: (found: Enrolment) => Promise<unknown>) {
+  async function change(
+    actor: Actor,
+    wish: PartnerWish,
+    work: (found: Enrolment, program: Program) => Promise<unknown>,
+  ) {
     return db.write(async () => {
-      const enrolment = await enrolments.get(await programOf(actor), wish);
-      await work(enrolment);
+      const program = await programOf(actor);
+      const enrolment = await enrolments.get(program, wish);
+      await work(enrolment, program);
       return { partnerId: enrolment.partnerId };
     });
   }
@@ -180,8 +183,10 @@ export function createPartners(parts: PartnersParts) {
     ban: (actor: Actor, wish: PartnerWish, reason: BanReason) =>
       change(actor, wish, (enrolment) => changes.ban(enrolment, reason)),
 
-    changeState: (actor: Actor, wish: PartnerWish, event: PlainChange) =>
-      change(actor, wish, (enrolment) => changes[event](enrolment)),
+    deactivate: (actor: Actor, wish: PartnerWish) => change(actor, wish, changes.deactivate),
+
+    restore: (actor: Actor, wish: PartnerWish, event: 'unban' | 'reactivate') =>
+      change(actor, wish, (enrolment, program) => changes.restore(program, enrolment, event)),
 
     archive: (actor: Actor, wish: PartnerWish, event: 'archive' | 'unarchive') =>
       change(actor, wish, (enrolment) => changes.change(enrolment, event)),
@@ -197,7 +202,3 @@ export function createPartners(parts: PartnersParts) {
 }
 
 export type Partners = ReturnType<typeof createPartners>;
-
-function tenantTaken(): AppError {
-  return new AppError('conflict', 'custom: tenantId: another partner of the program has this tenantId');
-}

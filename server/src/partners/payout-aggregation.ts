@@ -10,6 +10,7 @@ import type { Enrolment } from './partner.ts';
 import type { PayoutStore } from './payout.store.ts';
 import type { Payout } from './payout.ts';
 import type { ProgramStore } from './program.store.ts';
+import { forEachProgram } from './program-walk.ts';
 
 export interface PayoutAggregationParts {
   readonly db: Database;
@@ -24,21 +25,21 @@ export interface PayoutAggregationParts {
 
 const DAY_MS = 86_400_000;
 const COMMISSIONS_PER_STEP = 1_000;
-const PROGRAMS_PER_LOOK = 100;
 
 export function createPayoutAggregation(parts: PayoutAggregationParts) {
   const { db, store, commissions, programs, groups, enrolmentStore, clock, ids } = parts;
 
-  /** What was made before this has waited long enough; undefined when the partner is in no group. */
+  /** What was made before this has waited long enough; undefined for nobody's group, and for who is banned. */
   async function dueBefore(enrolment: Enrolment | undefined): Promise<number | undefined> {
+    if (enrolment?.status === 'banned') return undefined;
     const group = enrolment?.groupId ? await groups.find(enrolment.groupId) : undefined;
     return group && clock.now() - group.holdingPeriodDays * DAY_MS;
   }
 
   /** A clawback alone makes no payout: it waits for something to be taken from. */
-  async function findOrOpen(enrolment: Enrolment, dueCents: number): Promise<Payout | undefined> {
+  async function findOrOpen(enrolment: Enrolment, before: number): Promise<Payout | undefined> {
     const open = await store.findPending(enrolment);
-    if (open || dueCents <= 0) return open;
+    if (open || (await commissions.sumDue(enrolment, before)) <= 0) return open;
     const { programId, partnerId, workspaceId } = enrolment;
     const nowMs = clock.now();
     const whose = { id: ids('po_'), programId, workspaceId, partnerId };
@@ -51,22 +52,21 @@ export function createPayoutAggregation(parts: PayoutAggregationParts) {
     return db.write(async () => {
       const enrolment = await enrolmentStore.findByPartner(programId, partnerId);
       const before = await dueBefore(enrolment);
-      if (!enrolment || before === undefined) return false;
-      const due = await commissions.sumDue(enrolment, before);
-      const payout = due.count > 0 ? await findOrOpen(enrolment, due.earnings) : undefined;
+      if (!enrolment || before === undefined || !(await commissions.hasDue(enrolment, before))) return false;
+      const payout = await findOrOpen(enrolment, before);
       if (!payout) return false;
       const nowMs = clock.now();
       const to = { payoutId: payout.id, limit: COMMISSIONS_PER_STEP, nowMs };
       const taken = await commissions.processDue(enrolment, before, to);
-      await store.resum(payout.id, nowMs);
-      return taken >= COMMISSIONS_PER_STEP;
+      await store.adjust(payout.id, taken.earnings, nowMs);
+      return taken.count >= COMMISSIONS_PER_STEP;
     });
   }
 
   /** Outside a transaction first: most partners have nothing that is due. */
   async function gather(earner: Earner): Promise<void> {
     const before = await dueBefore(await enrolmentStore.findByPartner(earner.programId, earner.partnerId));
-    if (before === undefined || (await commissions.sumDue(earner, before)).count === 0) return;
+    if (before === undefined || !(await commissions.hasDue(earner, before))) return;
     while (await step(earner));
   }
 
@@ -84,14 +84,11 @@ export function createPayoutAggregation(parts: PayoutAggregationParts) {
     gather,
 
     /** Of all partners of all programs; for a job. */
-    async run(signal: AbortSignal): Promise<void> {
-      for (let after = ''; !signal.aborted; ) {
-        const some = await programs.findIds(after, PROGRAMS_PER_LOOK);
-        for (const programId of some) await gatherProgram(programId, signal);
-        after = some.at(-1) ?? '';
-        if (some.length < PROGRAMS_PER_LOOK) return;
-      }
-    },
+    run: (signal: AbortSignal): Promise<void> =>
+      forEachProgram(programs.findIds, (programId) => gatherProgram(programId, signal), signal),
+
+    /** After something was entered, which is there whatever becomes of this: the next run gathers it too. */
+    gatherSoon: (earner: Earner): Promise<void> => gather(earner).catch(() => {}),
   };
 }
 

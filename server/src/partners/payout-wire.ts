@@ -138,7 +138,8 @@ export type ExportFormat = (typeof EXPORT_FORMATS)[number];
 
 /** Cents as banks write them. */
 function dollars(cents: number): string {
-  return `${Math.trunc(cents / 100)}.${String(cents % 100).padStart(2, '0')}`;
+  const whole = Math.abs(cents);
+  return `${cents < 0 ? '-' : ''}${Math.trunc(whole / 100)}.${String(whole % 100).padStart(2, '0')}`;
 }
 
 /** PayPal takes a file without a heading: recipient, amount, currency, our id, note. */

@@ -66,7 +66,7 @@ function reading(payouts: Payouts): Operation[] {
       run: async ({ query }, actor) => {
         const { format, ...named } = query;
         const status = query.status ?? (query.invoiceId === undefined ? 'processing' : undefined);
-        const pages = payouts.walk(actor, filterOf({ ...named, status }));
+        const pages = await payouts.walk(actor, filterOf({ ...named, status }));
         return {
           contentType: 'text/csv; charset=utf-8',
           headers: { 'Content-Disposition': `attachment; filename="payouts-${format}.csv"` },

@@ -39,8 +39,24 @@ export function createPayoutStore(db: Database) {
     return row && toPayout(row);
   }
 
+  function matching(programId: string, filter: PayoutFilter) {
+    let query = all().where('program_id', '=', programId);
+    if (filter.status) query = query.where('status', '=', filter.status);
+    if (filter.partnerId !== undefined) query = query.where('partner_id', '=', filter.partnerId);
+    if (filter.invoiceId !== undefined) query = query.where('invoice_id', '=', filter.invoiceId);
+    if (!filter.groupId) return query;
+    return query.where(
+      sql<SqlBool>`exists (select 1 from enrolment
+        where enrolment.program_id = payout.program_id and enrolment.partner_id = payout.partner_id
+          and ${groupCondition(filter.groupId)})`,
+    );
+  }
+
   return {
     find: (id: string): Promise<Payout | undefined> => first(locked(all().where('id', '=', id))),
+
+    /** Never locked: for whoever has to lock the partner first. */
+    peek: (id: string): Promise<Payout | undefined> => first(all().where('id', '=', id)),
 
     /** In the order of their ids, so that those who lock several do not wait for each other in a circle. */
     async findByIds(ids: readonly string[]): Promise<Payout[]> {
@@ -63,19 +79,21 @@ export function createPayoutStore(db: Database) {
       const columns = Object.fromEntries(
         PAYOUT_SORTS.map((name) => [name, sql.raw(ORDERS[name])]),
       ) as unknown as Record<PayoutSort, Expression<unknown>>;
-      let query = all().where('program_id', '=', programId);
-      if (filter.status) query = query.where('status', '=', filter.status);
-      if (filter.partnerId !== undefined) query = query.where('partner_id', '=', filter.partnerId);
-      if (filter.invoiceId !== undefined) query = query.where('invoice_id', '=', filter.invoiceId);
-      if (filter.groupId) {
-        query = query.where(
-          sql<SqlBool>`exists (select 1 from enrolment
-            where enrolment.program_id = payout.program_id and enrolment.partner_id = payout.partner_id
-              and ${groupCondition(filter.groupId)})`,
-        );
-      }
+      const query = matching(programId, filter);
       const rows = await listPage(query, { columns, createdAt: 'created_at', id: 'id' }, page);
       return rows.map(toPayout);
+    },
+
+    /** The next ones in the order in which they were made, after this one: pages do not shift when payouts change. */
+    async listAfter(
+      programId: string,
+      filter: PayoutFilter,
+      after: Pick<Payout, 'createdAt' | 'id'> | undefined,
+      limit: number,
+    ): Promise<Payout[]> {
+      let query = matching(programId, filter).orderBy('created_at').orderBy('id').limit(limit);
+      if (after) query = query.where(sql<SqlBool>`(created_at, id) > (${after.createdAt}, ${after.id})`);
+      return (await query.execute()).map(toPayout);
     },
 
     /** False when the partner has one that is pending. */
@@ -100,32 +118,29 @@ export function createPayoutStore(db: Database) {
       return Number(numUpdatedRows) === 1;
     },
 
-    /** Adds up what is in an open payout now; one that nothing is left in is gone. */
-    async resum(id: string, nowMs: number): Promise<void> {
-      const sums = await db.query
-        .selectFrom('commission')
-        .select((eb) => [
-          eb.fn.countAll<number>().as('count'),
-          eb.fn.sum<number | null>('earnings').as('amount'),
-          eb.fn.min<number | null>('created_at').as('period_start'),
-          eb.fn.max<number | null>('created_at').as('period_end'),
-        ])
-        .where('payout_id', '=', id)
-        .executeTakeFirstOrThrow();
-      if (Number(sums.count) === 0) {
-        await db.query
-          .deleteFrom('payout')
-          .where('id', '=', id)
-          .where('status', 'in', OPEN_PAYOUTS)
-          .execute();
-        return;
-      }
-      const { period_start, period_end } = sums;
+    /**
+     * Commissions worth this much have joined an open payout, or left it when it is negative. One that nothing is
+     * left in is gone. Takes no longer for a payout of 100,000 commissions than for one of two.
+     */
+    async adjust(id: string, cents: number, nowMs: number): Promise<void> {
+      const inside = db.query.selectFrom('commission').where('payout_id', '=', id);
       await db.query
         .updateTable('payout')
-        .set({ amount: Number(sums.amount), period_start, period_end, updated_at: nowMs })
+        .set((eb) => ({
+          amount: eb('amount', '+', cents),
+          period_start: inside.select((of) => of.fn.min<number | null>('created_at').as('first')),
+          period_end: inside.select((of) => of.fn.max<number | null>('created_at').as('last')),
+          updated_at: nowMs,
+        }))
         .where('id', '=', id)
         .where('status', 'in', OPEN_PAYOUTS)
+        .execute();
+      await db.query
+        .deleteFrom('payout')
+        .where('id', '=', id)
+        .where('status', 'in', OPEN_PAYOUTS)
+        // Which it is now exactly when nothing is left.
+        .where('period_end', 'is', null)
         .execute();
     },
   };

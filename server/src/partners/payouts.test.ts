@@ -53,6 +53,45 @@ eachDatabase('payouts', (databases) => {
       await p.assertTotals(mia.id);
     });
 
+    test('takes thousands in steps, and one that leaves leaves nothing behind', async () => {
+      const p = await openEarning(t);
+      const mia = await p.partner();
+      await p.post('/commissions', { type: 'custom', partnerId: mia.id, amount: 5 });
+      const [made] = await p.commissions();
+      const row = { ...(made as NonNullable<typeof made>), status: 'pending', payout_id: null };
+      const rows = Array.from({ length: 2_300 }, (_, n) => ({
+        ...row,
+        id: `${row.id}_${n}`,
+        created_at: row.created_at - n,
+      }));
+      for (let from = 0; from < rows.length; from += 100) {
+        const some = rows.slice(from, from + 100);
+        await t.app.db.query.insertInto('commission').values(some).execute();
+      }
+      await p.gather();
+      const [payout, ...others] = await p.payouts();
+      assert.equal(others.length, 0);
+      assert.deepEqual(
+        [payout?.amount, payout?.period_start, payout?.period_end],
+        [5 * 2_301, row.created_at - 2_299, row.created_at],
+      );
+      const commissionIds = rows.slice(-100).map(({ id }) => id);
+      await p.patch('/commissions/bulk', { commissionIds, status: 'duplicate' });
+      const [smaller] = await p.payouts();
+      assert.deepEqual([smaller?.amount, smaller?.period_start], [5 * 2_201, row.created_at - 2_199]);
+    });
+
+    test('leaves those alone who are banned', async () => {
+      const p = await openEarning(t);
+      const mia = await p.partner();
+      await p.payout(mia, 2_000);
+      await p.post('/partners/ban', { partnerId: mia.id, reason: 'fraud' });
+      const [canceled] = await p.commissions();
+      await p.patch(`/commissions/${canceled?.id}`, { status: 'pending' });
+      await p.gather();
+      assert.deepEqual(await p.payouts(), []);
+    });
+
     test('is the same when two nodes do it at once', async () => {
       const p = await openEarning(t);
       const partners = await Promise.all([p.partner(), p.partner(), p.partner()]);
@@ -207,6 +246,47 @@ eachDatabase('payouts', (databases) => {
       assert.equal(refusals, 24);
     });
 
+    test('is in the file, whatever happens to others while it is written', async () => {
+      const p = await openEarning(t);
+      await p.payout(await p.partner(), 2_000);
+      const [made] = await p.payouts();
+      assert.ok(made);
+      const rows = Array.from({ length: 250 }, (_, n) => ({
+        ...made,
+        id: `${made.id}_${String(n).padStart(3, '0')}`,
+        status: 'processing',
+        initiated_at: made.created_at,
+      }));
+      for (let from = 0; from < rows.length; from += 50) {
+        await t.app.db.query
+          .insertInto('payout')
+          .values(rows.slice(from, from + 50))
+          .execute();
+      }
+      const actor = { ...p.ws.actor, workspaceId: p.ws.id };
+      const written: string[] = [];
+      for await (const page of await t.app.services.payouts.walk(actor, { status: 'processing' })) {
+        const done = page.map(({ payout }) => payout.id);
+        written.push(...done);
+        await t.app.db.query.updateTable('payout').set({ status: 'sent' }).where('id', 'in', done).execute();
+      }
+      assert.deepEqual(
+        written,
+        rows.map(({ id }) => id),
+      );
+    });
+
+    test('is not written for a partner whom nobody knows; a debt is written as one', async () => {
+      const p = await openEarning(t);
+      await p.refused(404, undefined, 'GET', '/payouts/export?tenantId=nobody');
+      const mia = await p.partner();
+      await p.payout(mia, 1_000);
+      const claw = { type: 'custom', partnerId: mia.id, amount: -1_050, description: 'order_canceled' };
+      await p.post('/commissions', claw);
+      const csv = (await p.call('GET', '/payouts/export?status=pending')).text;
+      assert.match(csv, /,pending,'?-0\.50,USD,/);
+    });
+
     test('is written into files for the bank and for PayPal', async () => {
       const p = await openEarning(t);
       const mia = await p.partner({ name: '=Mia', email: `mia-${p.ws.id}@people.example` });
@@ -287,6 +367,21 @@ eachDatabase('payouts', (databases) => {
     assert.equal((await p.call('GET', `/payouts/${open.id}`)).status, 404);
     await p.gather();
     assert.equal((await p.payouts()).find(({ status }) => status === 'pending')?.amount, 500);
+  });
+
+  test('of a partner who is removed nothing stays open', async () => {
+    const p = await openEarning(t);
+    const mia = await p.partner();
+    await p.payout(mia, 2_000);
+    await p.patch('/groups/default', { holdingPeriodDays: 30 });
+    await p.sell(await p.customer(mia), 1_000);
+    await p.post('/partners/deactivate', { partnerId: mia.id });
+    assert.equal((await p.call('DELETE', `/partners/${mia.id}`)).status, 200);
+    assert.deepEqual(
+      (await p.payouts()).map(({ status }) => status),
+      ['canceled'],
+    );
+    assert.deepEqual(new Set((await p.commissions()).map(({ status }) => status)), new Set(['canceled']));
   });
 
   test('lists are filtered and sorted', async () => {

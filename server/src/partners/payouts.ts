@@ -71,8 +71,23 @@ export function createPayouts(parts: PayoutsParts) {
     return (await enrolments.get(program, { tenantId })).partnerId;
   }
 
+  async function* pagesOf(program: Program, filter: PayoutFilter): AsyncGenerator<ShownPayout[]> {
+    for (let last: Payout | undefined; ; ) {
+      const found = await store.listAfter(program.id, filter, last, WALK_SIZE);
+      if (found.length > 0) yield await show(program, found);
+      if (found.length < WALK_SIZE) return;
+      last = found.at(-1);
+    }
+  }
+
   async function getOwn(actor: Actor, id: string): Promise<Payout> {
-    return owned(await store.find(id), actor.workspaceId, 'payout');
+    return owned(await store.peek(id), actor.workspaceId, 'payout');
+  }
+
+  /** With the money of its partner locked before it, as everybody does who changes any of it. */
+  async function lock({ id, programId, partnerId }: Payout): Promise<Payout | undefined> {
+    await enrolmentStore.findByPartner(programId, partnerId);
+    return store.find(id);
   }
 
   /** Locked, all of the program, and all that can be confirmed. */
@@ -167,18 +182,13 @@ export function createPayouts(parts: PayoutsParts) {
     },
 
     /** All that match, a page at a time; made while it is read, so that files may be of any length. */
-    async *walk(
+    async walk(
       actor: Actor,
       { tenantId, ...filter }: PayoutFilter & PartnerWish,
-    ): AsyncGenerator<ShownPayout[]> {
+    ): Promise<AsyncGenerator<ShownPayout[]>> {
       const program = await programOf(actor);
       const partnerId = await namedPartner(program, { tenantId, partnerId: filter.partnerId });
-      for (let page = 1; ; page += 1) {
-        const request = { sortBy: 'initiatedAt', sortOrder: 'asc', page, pageSize: WALK_SIZE } as const;
-        const found = await store.list(program.id, { ...filter, partnerId }, request);
-        if (found.length > 0) yield await show(program, found);
-        if (found.length < WALK_SIZE) return;
-      }
+      return pagesOf(program, { ...filter, partnerId });
     },
 
     async get(actor: Actor, id: string): Promise<ShownPayout> {
@@ -219,10 +229,9 @@ export function createPayouts(parts: PayoutsParts) {
       change: Partial<Payout> = {},
     ): Promise<ShownPayout> {
       return db.write(async () => {
-        const { programId, partnerId } = await getOwn(actor, id);
-        await enrolmentStore.findByPartner(programId, partnerId);
+        const payout = owned(await lock(await getOwn(actor, id)), actor.workspaceId, 'payout');
         const program = await programOf(actor);
-        const changed = await follow(await getOwn(actor, id), event, change);
+        const changed = await follow(payout, event, change);
         if (event === 'retry') await retell(program, changed);
         return (await show(program, [changed]))[0] as ShownPayout;
       });
@@ -232,14 +241,15 @@ export function createPayouts(parts: PayoutsParts) {
     async settle(workspaceId: string, body: string, outcome: 'delivered' | 'failed'): Promise<void> {
       const { data } = JSON.parse(body) as { data?: { id?: unknown } };
       const id = typeof data?.id === 'string' ? data.id : '';
-      const payout = await store.find(id);
+      const known = await store.peek(id);
+      const payout = known && (await lock(known));
       const event = outcome === 'delivered' ? 'complete' : 'fail';
       if (payout?.workspaceId !== workspaceId || payout.webhookEventId === null) return;
       if (!canPayout(payout.status, event) || (event === 'fail' && payout.status !== 'processing')) return;
       await follow(payout, event, outcome === 'failed' ? { failureReason: UNDELIVERED } : {});
     },
 
-    /** The partner was banned: what is not on its way is not paid. */
+    /** The partner was banned or removed: what is not on its way is not paid. */
     async cancelOf(enrolment: Enrolment): Promise<void> {
       const nowMs = clock.now();
       const payout = await store.findPending(enrolment);

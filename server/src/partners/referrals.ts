@@ -65,7 +65,7 @@ export function createReferrals(parts: ReferralsParts) {
     createLink(actor: PartnerActor, wish: Wish): Promise<Link> {
       return db.write(async () => {
         const { program, enrolment } = await activePlaceOf(actor);
-        const { maxPartnerLinks } = await groups.getFor(program, enrolment.groupId);
+        const { maxPartnerLinks } = await groups.getOf(program, enrolment);
         if ((await linksOfPartners.count(actor)) >= maxPartnerLinks) {
           throw new AppError('bad_request', `custom: url: a partner has at most ${maxPartnerLinks} links`);
         }

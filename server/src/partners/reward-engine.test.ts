@@ -9,7 +9,7 @@ import {
   monthsBetween,
   type RewardFacts,
   shareOf,
-  spendWindowStart,
+  spendWindow,
 } from './reward-engine.ts';
 
 const REWARD: Reward = {
@@ -37,7 +37,7 @@ const FACTS: RewardFacts = {
     productId: 'prod_pro',
     amount: 4_900,
     type: 'new',
-    metadata: { plan: 'team', seats: 5, nested: {} },
+    metadata: { plan: 'team', seats: 5, nested: {}, code: '007', title: 'plan 9' },
   },
 };
 
@@ -108,6 +108,16 @@ describe('conditions', () => {
       'metadata named like what every object has',
       { entity: 'sale', attribute: 'metadata', metadataField: 'constructor', value: 4 },
       [],
+    ],
+    [
+      'text that looks like the same number',
+      { entity: 'sale', attribute: 'metadata', metadataField: 'code', value: '7' },
+      ['not_equals', 'ends_with', 'contains', 'greater_than_or_equal', 'less_than_or_equal'],
+    ],
+    [
+      'text that is no number, compared with one',
+      { entity: 'sale', attribute: 'metadata', metadataField: 'title', value: 8 },
+      ['not_equals', 'not_contains'],
     ],
     ['what nobody knows', { entity: 'customer', attribute: 'source', value: 'trial' }, []],
   ];
@@ -235,11 +245,24 @@ describe('time', () => {
     );
   });
 
-  test('windows of spend limits begin with the day, the Sunday, the month', () => {
-    const now = ms('2026-11-18T15:00:00Z');
-    const starts = (['day', 'week', 'month', 'allTime'] as const).map((name) =>
-      new Date(spendWindowStart(name, now)).toISOString().slice(0, 10),
-    );
-    assert.deepEqual(starts, ['2026-11-18', '2026-11-15', '2026-11-01', '1970-01-01']);
+  test('windows of spend limits are the day, the week from Sunday, the month, and end with them', () => {
+    const day = (at: number) => new Date(at).toISOString().slice(0, 10);
+    const windows = (text: string) =>
+      (['day', 'week', 'month'] as const).map((name) => {
+        const { fromMs, beforeMs } = spendWindow(name, ms(text));
+        return [day(fromMs), day(beforeMs)];
+      });
+    assert.deepEqual(windows('2026-11-18T15:00:00Z'), [
+      ['2026-11-18', '2026-11-19'],
+      ['2026-11-15', '2026-11-22'],
+      ['2026-11-01', '2026-12-01'],
+    ]);
+    assert.deepEqual(windows('2026-12-31T23:59:59.999Z'), [
+      ['2026-12-31', '2027-01-01'],
+      ['2026-12-27', '2027-01-03'],
+      ['2026-12-01', '2027-01-01'],
+    ]);
+    const { fromMs, beforeMs } = spendWindow('allTime', ms('2026-11-18T15:00:00Z'));
+    assert.ok(fromMs === 0 && beforeMs > ms('2100-01-01T00:00:00Z'));
   });
 });

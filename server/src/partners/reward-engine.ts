@@ -55,7 +55,23 @@ export function proportion(amount: number, part: number, whole: number): number 
 
 /** Referrals give away the whole cents of a share, and never more. */
 export function floorShare(amount: number, basisPoints: number): number {
-  return Number((BigInt(amount) * BigInt(basisPoints)) / BigInt(BASIS_POINTS));
+  return floorPart(amount, basisPoints, BASIS_POINTS);
+}
+
+/** The whole cents of `amount * part / whole`, for numbers that are not negative. */
+export function floorPart(amount: number, part: number, whole: number): number {
+  return whole <= 0 ? 0 : Number((BigInt(amount) * BigInt(part)) / BigInt(whole));
+}
+
+/**
+ * Whether earnings were a flat amount and no percentage. A modifier may be of the other type than its reward: then
+ * the amount tells, which is the only trace of who made it.
+ */
+export function isFlatShare({ modifiers, ...base }: Reward, earnings: number, quantity: number): boolean {
+  const terms = [base, ...(modifiers ?? [])];
+  const flat = terms.filter(({ type }) => type === 'flat');
+  if (flat.length === 0 || flat.length === terms.length) return flat.length > 0;
+  return flat.some(({ amountCents }) => (amountCents ?? 0) * quantity === earnings);
 }
 
 /** Whether a sale is still rewarded when the first commission for this customer was made at `firstMs`. */
@@ -78,15 +94,23 @@ export function monthsBetween(fromMs: number, toMs: number): number {
   return sinceMonthStart(to) < sinceMonthStart(from) ? months - 1 : months;
 }
 
-/** Where the window of a spend limit begins: the day, the week from Sunday, the month, or all time. */
-export function spendWindowStart(interval: SpendInterval, nowMs: number): number {
-  const now = new Date(nowMs);
-  const [year, month, day] = [now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()];
+/** A stretch of time; the end is not in it. */
+export interface SpendWindow {
+  readonly fromMs: number;
+  readonly beforeMs: number;
+}
+
+/** The window of a spend limit that this moment is in: the day, the week from Sunday, the month, or all time. */
+export function spendWindow(interval: SpendInterval, atMs: number): SpendWindow {
+  const at = new Date(atMs);
+  const [year, month, day] = [at.getUTCFullYear(), at.getUTCMonth(), at.getUTCDate()];
+  const sunday = day - at.getUTCDay();
+  const between = (fromMs: number, beforeMs: number): SpendWindow => ({ fromMs, beforeMs });
   return {
-    day: Date.UTC(year, month, day),
-    week: Date.UTC(year, month, day - now.getUTCDay()),
-    month: Date.UTC(year, month, 1),
-    allTime: 0,
+    day: between(Date.UTC(year, month, day), Date.UTC(year, month, day + 1)),
+    week: between(Date.UTC(year, month, sunday), Date.UTC(year, month, sunday + 7)),
+    month: between(Date.UTC(year, month, 1), Date.UTC(year, month + 1, 1)),
+    allTime: between(0, Number.MAX_SAFE_INTEGER),
   }[interval];
 }
 
@@ -95,32 +119,38 @@ export function clampToLimit(earnings: number, limit: number | null, spent: numb
   return limit === null ? earnings : Math.max(0, Math.min(earnings, limit - spent));
 }
 
-type Test = (found: string, wanted: RewardCondition['value']) => boolean;
+type Plain = string | number | boolean;
+type Test = (found: Plain, wanted: RewardCondition['value']) => boolean;
 
-const isEqual = (found: string, wanted: unknown) =>
-  found === String(wanted) || (found.trim() !== '' && Number(found) === Number(wanted));
+/** As text, unless one of them is a number: the products 7 and 007 are two. */
+function isEqual(found: Plain, wanted: unknown): boolean {
+  if (String(found) === String(wanted)) return true;
+  if (typeof found !== 'number' && typeof wanted !== 'number') return false;
+  return String(found).trim() !== '' && String(wanted).trim() !== '' && Number(found) === Number(wanted);
+}
 const among: Test = (found, wanted) => [wanted].flat().some((item) => isEqual(found, item));
 const compared =
   (test: (found: number, wanted: number) => boolean): Test =>
   (found, wanted) => {
-    const [a, b] = [magnitude(found), magnitude(String(wanted))];
+    const [a, b] = [magnitude(String(found)), magnitude(String(wanted))];
     return Number.isFinite(a) && Number.isFinite(b) && test(a, b);
   };
 
-/** A number, or the moment that a date names. */
+const DATE = /^\d{4}-\d{2}-\d{2}/;
+
+/** A number, or the moment that a date names. Date.parse alone would find one in "plan 9" as well. */
 function magnitude(text: string): number {
-  if (text.trim() === '') return Number.NaN;
-  const number = Number(text);
-  return Number.isNaN(number) ? Date.parse(text) : number;
+  if (DATE.test(text)) return Date.parse(text);
+  return text.trim() === '' ? Number.NaN : Number(text);
 }
 
 const TESTS: Readonly<Record<RewardCondition['operator'], Test>> = {
   equals_to: isEqual,
   not_equals: (found, wanted) => !isEqual(found, wanted),
-  starts_with: (found, wanted) => found.startsWith(String(wanted)),
-  ends_with: (found, wanted) => found.endsWith(String(wanted)),
-  contains: (found, wanted) => found.includes(String(wanted)),
-  not_contains: (found, wanted) => !found.includes(String(wanted)),
+  starts_with: (found, wanted) => String(found).startsWith(String(wanted)),
+  ends_with: (found, wanted) => String(found).endsWith(String(wanted)),
+  contains: (found, wanted) => String(found).includes(String(wanted)),
+  not_contains: (found, wanted) => !String(found).includes(String(wanted)),
   in: among,
   not_in: (found, wanted) => !among(found, wanted),
   greater_than: compared((a, b) => a > b),
@@ -137,7 +167,7 @@ function holds(
   const found = facts[entity]?.[attribute];
   const read = attribute === 'metadata' ? fieldOf(found, metadataField ?? '') : found;
   if (!['string', 'number', 'boolean'].includes(typeof read)) return false;
-  return TESTS[operator](String(read), value);
+  return TESTS[operator](read as Plain, value);
 }
 
 function fieldOf(metadata: unknown, name: string): unknown {

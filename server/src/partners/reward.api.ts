@@ -148,7 +148,10 @@ const discountFields = {
   description: z.string().trim().max(1_000).nullable().optional(),
   couponId: z.string().trim().min(1).max(190).nullable().optional(),
   provider: z.enum(DISCOUNT_PROVIDERS).optional(),
-  autoProvision: z.boolean().optional().describe('Whether partners get a code by themselves.'),
+  autoProvision: z
+    .boolean()
+    .optional()
+    .describe('Whether partners get a code by themselves. Codes that are there stay when it is turned off.'),
 };
 const amount = z.number().min(0).max(MAX_REWARD_CENTS).describe('Cents for flat, a percentage otherwise.');
 
@@ -192,7 +195,8 @@ export function discountOperations({ discounts, programs, clock }: DiscountApiPa
       path: '/discounts',
       group: 'Discounts',
       summary: 'Create a discount for a group',
-      description: 'A group has at most one. All its partners get it.',
+      description:
+        'A group has at most one. All its partners get it, and their codes are worth it; with autoProvision those who have no code get one, many of them after a while.',
       access: WRITE,
       body: z.object({ groupId, amount, type: z.enum(REWARD_TYPES), ...discountFields }),
       response: { status: 201, description: 'The new discount.', schema: discountSchema },

@@ -86,7 +86,7 @@ export function createRewards(parts: RewardsParts) {
     ): Promise<Reward> {
       return db.write(async () => {
         const program = await programs.getOfWorkspace(actor.workspaceId);
-        const group = await groups.getFor(program, given.groupId);
+        const group = await groups.getFor(program, given.groupId, 'update');
         if (group[REWARD_FIELDS[event]] !== null) {
           throw new AppError(
             'conflict',
@@ -171,6 +171,8 @@ function withoutOtherAmount(change: Partial<GivenTerms>): Partial<GivenTerms> {
 export interface DiscountsParts extends Omit<RewardsParts, 'store'> {
   readonly store: DiscountStore;
   readonly codes: Pick<DiscountCodeStore, 'detach'>;
+  /** Makes the codes of the group's partners worth its discount, and new ones where it says so. */
+  readonly provideCodes: (group: PartnerGroup) => Promise<void>;
 }
 
 export type DiscountTerms = Pick<
@@ -208,7 +210,7 @@ export function createDiscounts(parts: DiscountsParts) {
       return db.write(async () => {
         const { groupId, ...values } = given;
         const program = await programs.getOfWorkspace(actor.workspaceId);
-        const group = await groups.getFor(program, groupId);
+        const group = await groups.getFor(program, groupId, 'update');
         if (group.discountId !== null) {
           throw new AppError('conflict', `custom: groupId: the group ${group.slug} has a discount already`);
         }
@@ -217,14 +219,21 @@ export function createDiscounts(parts: DiscountsParts) {
         const discount: Discount = { ...values, id: ids('disc_'), programId, workspaceId, ...times };
         await store.insert(discount);
         await terms.set(group, 'discountId', discount.id);
+        await parts.provideCodes(group);
         return discount;
       });
     },
 
     update(actor: Actor, id: string, change: Partial<DiscountTerms>): Promise<Discount> {
       return db.write(async () => {
-        announceDiscounts(db, await get(actor, id));
-        await store.update(id, { ...change, updatedAt: clock.now() });
+        const before = await get(actor, id);
+        announceDiscounts(db, before);
+        const { autoProvisionAt, ...rest } = change;
+        const begins = autoProvisionAt != null && before.autoProvisionAt === null;
+        const provision = begins || autoProvisionAt === null ? { autoProvisionAt } : {};
+        await store.update(id, { ...rest, ...provision, updatedAt: clock.now() });
+        const group = begins ? await groupStore.findByReward('discountId', id) : undefined;
+        if (group) await parts.provideCodes(group);
         return (await store.find(id)) as Discount;
       });
     },

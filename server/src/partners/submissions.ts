@@ -17,6 +17,7 @@ import {
   periodAt,
   type Submission,
   type SubmittedFile,
+  socialReward,
   windowFor,
 } from './bounty.ts';
 import { newSubmission } from './bounty-progress.ts';
@@ -73,7 +74,7 @@ export function createSubmissions(parts: SubmissionsParts) {
   }
 
   /** The partner is locked, and the submission is as it is then: two reviews at once do not pay twice. */
-  async function review(
+  async function change(
     actor: Actor,
     bountyId: string,
     submissionId: string,
@@ -84,12 +85,22 @@ export function createSubmissions(parts: SubmissionsParts) {
       const program = await programs.getOfWorkspace(actor.workspaceId);
       const enrolment = await enrolments.get(program, { partnerId: submission.partnerId });
       const locked = await getOf(actor, bountyId, submissionId);
-      const nowMs = clock.now();
-      const change = await decide(locked.bounty, locked.submission, enrolment);
-      const reviewed = { ...change, userId: actor.userId || null, reviewedAt: nowMs, updatedAt: nowMs };
-      await store.update(submissionId, reviewed);
-      return { ...locked.submission, ...reviewed };
+      const wanted = await decide(locked.bounty, locked.submission, enrolment);
+      const changed = { ...wanted, updatedAt: clock.now() };
+      await store.update(submissionId, changed);
+      return { ...locked.submission, ...changed };
     });
+  }
+
+  const reviewed = ({ userId }: Actor) => ({ userId: userId || null, reviewedAt: clock.now() });
+
+  /** A bounty that runs for the partner and takes what it hands in. */
+  async function openFor(actor: PartnerActor, bountyId: string) {
+    const { enrolment } = await referrals.activePlaceOf(actor);
+    const bounty = (await runningFor(enrolment)).find(({ id }) => id === bountyId);
+    if (!bounty) throw new AppError('not_found', 'There is no such bounty for you now.');
+    assertOpen(bounty);
+    return { bounty, enrolment };
   }
 
   /** Bounties that run for this partner now. */
@@ -152,18 +163,17 @@ export function createSubmissions(parts: SubmissionsParts) {
       return store.list(bountyId, filter, page);
     },
 
-    /** `rewardAmount`: for bounties that name none. */
+    /** `rewardAmount`: for bounties that name none, and posts that have not reached what is asked for. */
     approve(
       actor: Actor,
       bountyId: string,
       submissionId: string,
       rewardAmount?: number,
     ): Promise<Submission> {
-      return review(actor, bountyId, submissionId, async (bounty, submission, enrolment) => {
+      return change(actor, bountyId, submissionId, async (bounty, submission, enrolment) => {
         const status = submissionAfter(submission.status, 'approve');
-        const earnings = bounty.rewardAmount ?? rewardAmount;
-        if (!earnings)
-          throw new AppError('bad_request', 'custom: rewardAmount: the bounty names none; give one');
+        const earnings = amountFor(bounty, submission) ?? rewardAmount;
+        if (!earnings) throw noAmount(bounty, submission);
         if (!mayEarn(enrolment.status)) {
           throw new AppError('bad_request', `custom: submissionId: the partner is ${enrolment.status}`);
         }
@@ -174,7 +184,8 @@ export function createSubmissions(parts: SubmissionsParts) {
           description: `Bounty: ${bounty.name}`.slice(0, MAX_DESCRIPTION_LENGTH),
           userId: actor.userId || null,
         });
-        return { status, commissionId: commission?.id ?? null, rejectionReason: null, rejectionNote: null };
+        const commissionId = commission?.id ?? null;
+        return { ...reviewed(actor), status, commissionId, rejectionReason: null, rejectionNote: null };
       });
     },
 
@@ -187,11 +198,28 @@ export function createSubmissions(parts: SubmissionsParts) {
         rejectionNote?: string | undefined;
       },
     ): Promise<Submission> {
-      return review(actor, bountyId, submissionId, async (_bounty, submission) => ({
+      return change(actor, bountyId, submissionId, async (_bounty, submission) => ({
+        ...reviewed(actor),
         status: submissionAfter(submission.status, 'reject'),
         rejectionReason: why.rejectionReason,
         rejectionNote: why.rejectionNote || null,
       }));
+    },
+
+    /** What the post of a social bounty has come to; what was paid for stays as it was. */
+    measure(actor: Actor, bountyId: string, submissionId: string, count: number): Promise<Submission> {
+      return change(actor, bountyId, submissionId, async (bounty, submission) => {
+        if (!bounty.submissionRequirements?.socialMetrics) {
+          throw refusal('is not paid by a count; it has no submissionRequirements.socialMetrics');
+        }
+        if (submission.status === 'approved') {
+          throw new AppError(
+            'bad_request',
+            'custom: submissionId: was approved and paid by the count it had',
+          );
+        }
+        return { socialMetricCount: count, socialMetricsSyncedAt: clock.now() };
+      });
     },
 
     /** For the partner itself. */
@@ -212,16 +240,15 @@ export function createSubmissions(parts: SubmissionsParts) {
 
     /** Hands in, or keeps as a draft, what the partner did. */
     async submit(actor: PartnerActor, bountyId: string, given: NewSubmission): Promise<Submission> {
+      // Nobody fills the disk with pictures for what does not take them.
+      if (given.files?.length) await openFor(actor, bountyId);
       const content = {
         description: given.description || null,
         urls: given.urls?.length ? given.urls : null,
         files: await storedFiles(given.files),
       };
       return db.write(async () => {
-        const { enrolment } = await referrals.activePlaceOf(actor);
-        const bounty = (await runningFor(enrolment)).find(({ id }) => id === bountyId);
-        if (!bounty) throw new AppError('not_found', 'There is no such bounty for you now.');
-        assertOpen(bounty);
+        const { bounty, enrolment } = await openFor(actor, bountyId);
         const present = await store.findOfPartner([bountyId], actor.partnerId);
         const place = placeFor(bounty, enrolment, present);
         if (!given.isDraft) checkSubmission(bounty, content);
@@ -241,6 +268,23 @@ export function createSubmissions(parts: SubmissionsParts) {
 }
 
 export type Submissions = ReturnType<typeof createSubmissions>;
+
+/** In cents; undefined where the bounty names none, or the post has not reached what it asks for. */
+function amountFor(
+  { rewardAmount, submissionRequirements }: Bounty,
+  { socialMetricCount }: Submission,
+): number | undefined {
+  const social = submissionRequirements?.socialMetrics;
+  return social ? socialReward(social, socialMetricCount) : (rewardAmount ?? undefined);
+}
+
+function noAmount({ submissionRequirements }: Bounty, { socialMetricCount }: Submission): AppError {
+  const social = submissionRequirements?.socialMetrics;
+  const why = social
+    ? `${socialMetricCount} ${social.metric} are fewer than ${social.minCount}; give an amount to approve it all the same`
+    : 'the bounty names none; give one';
+  return new AppError('bad_request', `custom: rewardAmount: ${why}`);
+}
 
 function refusal(text: string): AppError {
   return new AppError('bad_request', `custom: bountyId: ${text}`);

@@ -1,47 +1,19 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import Stripe from 'stripe';
 import { type Converting, openConverting, type WireLink } from '../testing/conversion-calls.ts';
 import { eachDatabase } from '../testing/databases.ts';
-import type { TestApp, TestReply } from '../testing/test-app.ts';
-
-const SECRET = 'whsec_abcdefghijklmnopqrstuvwx';
-const { webhooks } = new Stripe('sk_test_unused');
-
-let made = 0;
-
-/** As Stripe sends it. */
-function event(type: string, object: object, previous?: object): string {
-  made += 1;
-  const data = { object, ...(previous && { previous_attributes: previous }) };
-  return JSON.stringify(
-    { id: `evt_${made}`, object: 'event', api_version: '2026-01-01', type, data },
-    null,
-    2,
-  );
-}
-
-const session = (fields: object) => ({
-  id: `cs_${++made}`,
-  object: 'checkout.session',
-  payment_status: 'paid',
-  currency: 'usd',
-  customer: `cus_stripe_${made}`,
-  customer_details: { email: 'ada@acme.example', name: 'Ada Ray' },
-  invoice: null,
-  payment_intent: `pi_${made}`,
-  metadata: {},
-  ...fields,
-});
-
-const invoice = (fields: object) => ({
-  id: `in_${++made}`,
-  object: 'invoice',
-  currency: 'usd',
-  billing_reason: 'subscription_cycle',
-  metadata: {},
-  ...fields,
-});
+import {
+  charge,
+  stripeEvent as event,
+  invoice,
+  newId,
+  STRIPE_SECRET as SECRET,
+  STRIPE_KEY,
+  session,
+  signature,
+  stripeOf,
+} from '../testing/stripe-calls.ts';
+import type { TestApp } from '../testing/test-app.ts';
 
 eachDatabase('payments', (databases) => {
   let t: TestApp;
@@ -57,23 +29,8 @@ eachDatabase('payments', (databases) => {
   });
   after(() => t.close());
 
-  function send(body: string, secret = SECRET, atMs = t.clock.now()): Promise<TestReply> {
-    const signature = webhooks.generateTestHeaderString({
-      payload: body,
-      secret,
-      timestamp: Math.floor(atMs / 1000),
-    });
-    return t.request('POST', `/stripe/webhook/${c.workspace.id}`, {
-      body,
-      headers: { 'stripe-signature': signature },
-    });
-  }
-
-  async function receive(body: string): Promise<{ recorded: string[]; ignored: string[] }> {
-    const reply = await send(body);
-    assert.equal(reply.status, 200, reply.text);
-    return reply.json;
-  }
+  const send: ReturnType<typeof stripeOf>['send'] = (...event) => stripeOf(t, c.workspace.id).send(...event);
+  const receive = (body: string) => stripeOf(t, c.workspace.id).receive(body);
 
   const customersOf = (email: string) => c.call('GET', `/customers?email=${encodeURIComponent(email)}`);
   const saleOf = async (invoiceId: string) =>
@@ -92,6 +49,24 @@ eachDatabase('payments', (databases) => {
     assert.ok(!JSON.stringify(shown).includes(SECRET));
   });
 
+  test('a key to ask Stripe with is kept until it is taken away, and never shown', async () => {
+    const put = async (more: object) => {
+      const shown = await c.call('PUT', '/integrations/stripe', { webhookSecret: SECRET, ...more });
+      assert.ok(!JSON.stringify(shown).includes(STRIPE_KEY));
+      return shown.hasApiKey;
+    };
+    assert.deepEqual(
+      [await put({}), await put({ apiKey: STRIPE_KEY }), await put({}), await put({ apiKey: null })],
+      [false, true, true, false],
+    );
+    // A key that could move money is not wanted.
+    const whole = { webhookSecret: SECRET, apiKey: 'sk_live_abcdefghijklmnop' };
+    const reply = await t.request('PUT', '/integrations/stripe', { key: c.workspace.key, body: whole });
+    assert.equal(reply.status, 422);
+    assert.match(reply.json.error.message, /apiKey/);
+    assert.ok(!reply.text.includes(whole.apiKey));
+  });
+
   test('what is not signed with the secret of the workspace, or long ago, is refused and nothing is recorded', async () => {
     const clickId = await c.importClick(link);
     const body = event(
@@ -104,11 +79,7 @@ eachDatabase('payments', (databases) => {
     const changed = await t.request('POST', `/stripe/webhook/${c.workspace.id}`, {
       body: body.replace('100', '999'),
       headers: {
-        'stripe-signature': webhooks.generateTestHeaderString({
-          payload: body,
-          secret: SECRET,
-          timestamp: Math.floor(t.clock.now() / 1000),
-        }),
+        'stripe-signature': signature(body, SECRET, t.clock.now()),
       },
     });
     assert.deepEqual(
@@ -206,7 +177,6 @@ eachDatabase('payments', (databases) => {
       await receive(event('checkout.session.completed', paid));
       return paid;
     }
-    const charge = (fields: object) => ({ id: `ch_${++made}`, object: 'charge', refunded: false, ...fields });
 
     test('parts of a payment are given back one by one, each once', async () => {
       const { payment_intent } = await sell(1000);
@@ -220,8 +190,8 @@ eachDatabase('payments', (databases) => {
     });
 
     test('the sale of an invoice is found by its payment, whichever event told of it', async () => {
-      const { invoice: invoiceId } = await sell(800, { invoice: `in_${++made}`, payment_intent: null });
-      const payment = `pi_${++made}`;
+      const { invoice: invoiceId } = await sell(800, { invoice: newId('in'), payment_intent: null });
+      const payment = newId('pi');
       await receive(
         event('invoice_payment.paid', { invoice: invoiceId, payment: { payment_intent: payment } }),
       );
@@ -233,7 +203,8 @@ eachDatabase('payments', (databases) => {
     test('of a payment that nobody recorded is answered as done', async () => {
       const refund = charge({ payment_intent: 'pi_unknown', amount_refunded: 5, refunded: true });
       const { recorded, ignored } = await receive(event('charge.refunded', refund));
-      assert.deepEqual([recorded, ignored], [[], ['No sale of this payment was recorded.']]);
+      assert.deepEqual(recorded, []);
+      assert.match(ignored[0] ?? '', /^No sale of this payment is recorded yet/);
     });
   });
 

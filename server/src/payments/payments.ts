@@ -1,10 +1,14 @@
 // Payment providers that tell of sales: what they send is checked by its signature and becomes leads, sales and
 // refunds by the same rules, and as often as they send it again, once.
+import type { LinkCredit } from '../conversions/conversion.ts';
 import type { Conversions } from '../conversions/conversions.ts';
 import type { Customer } from '../customers/customer.ts';
 import type { Customers } from '../customers/customers.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { AppError } from '../kernel/errors.ts';
+import type { CodeCredit } from './code-credit.ts';
+import { type EarlyRefunds, KEPT_DAYS } from './early-refunds.ts';
+import { isMissing } from './missing.ts';
 import type { Bridge, PaymentStore } from './payment.store.ts';
 import { type Payer, type StripeStep, stripeSteps } from './stripe-events.ts';
 import { type SignatureFault, stripeSignatureFault } from './stripe-signature.ts';
@@ -12,7 +16,9 @@ import { type SignatureFault, stripeSignatureFault } from './stripe-signature.ts
 export interface PaymentsParts {
   readonly store: PaymentStore;
   readonly customers: Pick<Customers, 'findByStripeId' | 'findByExternalId' | 'update'>;
-  readonly conversions: Pick<Conversions, 'trackLead' | 'trackSale' | 'refund'>;
+  readonly conversions: Pick<Conversions, 'trackLead' | 'trackSale'>;
+  readonly earlyRefunds: EarlyRefunds;
+  readonly creditByCode: CodeCredit;
   readonly clock: Clock;
 }
 
@@ -30,9 +36,15 @@ export interface Receipt {
 }
 
 type Done = { readonly recorded?: Receipt['recorded'][number]; readonly ignored?: string };
+/** Where an event came from. */
+interface Sender {
+  readonly workspaceId: string;
+  readonly apiKey: string | null;
+}
 type Step<K extends StripeStep['kind']> = Extract<StripeStep, { kind: K }>;
 
-const STRIPE = 'stripe';
+export const STRIPE = 'stripe';
+const NOBODY = 'The event names neither a customer, nor a click, nor a code of a partner.';
 const TRIAL_LEAD = 'Checkout completed';
 const FAULTS: Record<SignatureFault, string> = {
   malformed: 'The header Stripe-Signature is missing or not in the form that Stripe sends.',
@@ -40,7 +52,9 @@ const FAULTS: Record<SignatureFault, string> = {
   old: 'The header Stripe-Signature is from more than five minutes ago.',
 };
 
-export function createPayments({ store, customers, conversions, clock }: PaymentsParts) {
+export function createPayments(parts: PaymentsParts) {
+  const { store, customers, conversions, earlyRefunds, creditByCode, clock } = parts;
+
   async function getStripe(workspaceId: string): Promise<Bridge> {
     const bridge = await store.findBridge(workspaceId, STRIPE);
     if (!bridge) throw new AppError('not_found', 'This workspace takes no events from Stripe.');
@@ -54,43 +68,49 @@ export function createPayments({ store, customers, conversions, clock }: Payment
     await customers.update(workspaceId, customerId, { stripeCustomerId });
   }
 
-  function findKnown(workspaceId: string, { stripeCustomerId }: Payer): Promise<Customer | undefined> {
-    return stripeCustomerId === null
-      ? Promise.resolve(undefined)
-      : customers.findByStripeId(workspaceId, stripeCustomerId);
+  async function findKnown(workspaceId: string, payer: Payer): Promise<Customer | undefined> {
+    const { stripeCustomerId, externalId } = payer;
+    const found = stripeCustomerId && (await customers.findByStripeId(workspaceId, stripeCustomerId));
+    return found || (externalId ? customers.findByExternalId(workspaceId, externalId) : undefined);
   }
 
-  async function named(workspaceId: string, payer: Payer) {
+  /** Undefined when nobody can be made of the payer. */
+  async function identify({ workspaceId, apiKey }: Sender, payer: Payer) {
     const known = await findKnown(workspaceId, payer);
-    const customerExternalId = known?.externalId ?? externalIdOf(payer);
-    const { name: customerName, email: customerEmail } = payer;
-    return customerExternalId && { customerExternalId, customerName, customerEmail, customerAvatar: null };
+    const otherwise = await creditByCode(workspaceId, payer, known, apiKey);
+    const customerExternalId = known?.externalId ?? externalIdOf(payer, otherwise);
+    if (!customerExternalId) return undefined;
+    const { name: customerName, email: customerEmail, clickId } = payer;
+    return {
+      customerExternalId,
+      customerName,
+      customerEmail,
+      customerAvatar: null,
+      clickId: clickId ?? '',
+      otherwise,
+    };
   }
 
-  async function recordLead(workspaceId: string, { payer }: Step<'lead'>): Promise<Done> {
-    const who = await named(workspaceId, payer);
-    if (!who) return { ignored: 'The event names neither a customer nor a click.' };
-    const lead = {
-      clickId: payer.clickId ?? '',
-      eventName: TRIAL_LEAD,
-      mode: 'wait',
-      eventQuantity: 1,
-    } as const;
-    await conversions.trackLead(workspaceId, { ...who, ...lead, metadata: null });
+  async function recordLead(sender: Sender, { payer }: Step<'lead'>): Promise<Done> {
+    const { workspaceId } = sender;
+    const who = await identify(sender, payer);
+    if (!who || (who.clickId === '' && !who.otherwise)) return { ignored: NOBODY };
+    const lead = { eventName: TRIAL_LEAD, mode: 'wait', eventQuantity: 1, metadata: null } as const;
+    await conversions.trackLead(workspaceId, { ...who, ...lead });
     // What is paid when the trial is over names no click any more.
     const customer = await customers.findByExternalId(workspaceId, who.customerExternalId);
     if (customer) await rememberStripeId(workspaceId, payer, customer.id);
     return { recorded: 'lead' };
   }
 
-  async function recordSale(workspaceId: string, step: Step<'sale'>): Promise<Done> {
-    const { payer, eventName, amount, currency, invoiceId, metadata } = step;
-    await store.addReferences(workspaceId, step.references, invoiceId, clock.now());
-    const who = await named(workspaceId, payer);
-    if (!who) return { ignored: 'The event names neither a customer nor a click.' };
+  async function recordSale(sender: Sender, step: Step<'sale'>): Promise<Done> {
+    const { workspaceId } = sender;
+    const { payer, eventName, amount, currency, invoiceId, metadata, references } = step;
+    await store.addReferences(workspaceId, references, invoiceId, clock.now());
+    const who = await identify(sender, payer);
+    if (!who) return { ignored: NOBODY };
     const { customer } = await conversions.trackSale(workspaceId, {
       ...who,
-      clickId: payer.clickId ?? '',
       eventName,
       amount,
       currency: currency.toLowerCase(),
@@ -101,39 +121,46 @@ export function createPayments({ store, customers, conversions, clock }: Payment
     });
     if (!customer) return { ignored: 'The customer is unknown, and the event names no click.' };
     await rememberStripeId(workspaceId, payer, customer.id);
+    await earlyRefunds.apply(workspaceId, invoiceId, references);
     return { recorded: 'sale' };
   }
 
-  async function recordRefund(workspaceId: string, step: Step<'refund'>): Promise<Done> {
-    const known = await store.findInvoiceIds(workspaceId, step.references);
-    for (const invoiceId of [...known, ...step.references]) {
-      const { refundId, amount } = step;
-      const request = { workspaceId, invoiceId, refundId, ...(amount !== undefined && { amount }) };
-      if (await unlessMissing(conversions.refund(request))) return { recorded: 'refund' };
-    }
-    return { ignored: 'No sale of this payment was recorded.' };
+  async function recordRefund({ workspaceId }: Sender, step: Step<'refund'>): Promise<Done> {
+    if (await earlyRefunds.record(workspaceId, step)) return { recorded: 'refund' };
+    return {
+      ignored: `No sale of this payment is recorded yet. The refund waits for one for ${KEPT_DAYS} days.`,
+    };
   }
 
-  function record(workspaceId: string, step: StripeStep): Promise<Done> {
+  async function recordReference({ workspaceId }: Sender, step: Step<'reference'>): Promise<Done> {
+    const { reference, invoiceId } = step;
+    await store.addReferences(workspaceId, [reference], invoiceId, clock.now());
+    await earlyRefunds.apply(workspaceId, invoiceId, [reference]);
+    return {};
+  }
+
+  function record(sender: Sender, step: StripeStep): Promise<Done> {
     switch (step.kind) {
       case 'lead':
-        return recordLead(workspaceId, step);
+        return recordLead(sender, step);
       case 'sale':
-        return recordSale(workspaceId, step);
+        return recordSale(sender, step);
       case 'refund':
-        return recordRefund(workspaceId, step);
+        return recordRefund(sender, step);
       case 'reference':
-        return store
-          .addReferences(workspaceId, [step.reference], step.invoiceId, clock.now())
-          .then(() => ({}));
+        return recordReference(sender, step);
     }
   }
 
   return {
     getStripe,
 
-    async connectStripe(workspaceId: string, secret: string): Promise<Bridge> {
-      await store.putBridge(workspaceId, STRIPE, secret, clock.now());
+    /** A key that is not given stays; null takes it away. */
+    async connectStripe(
+      workspaceId: string,
+      given: { readonly secret: string; readonly apiKey?: string | null | undefined },
+    ): Promise<Bridge> {
+      await store.putBridge(workspaceId, STRIPE, given, clock.now());
       return getStripe(workspaceId);
     },
 
@@ -146,12 +173,12 @@ export function createPayments({ store, customers, conversions, clock }: Payment
      * whatever may still come right fails, and the provider sends it again.
      */
     async receiveStripe(workspaceId: string, { signature, bytes, event }: SignedEvent): Promise<Receipt> {
-      const { secret } = await getStripe(workspaceId);
+      const { secret, apiKey } = await getStripe(workspaceId);
       const fault = stripeSignatureFault(signature, bytes, secret, clock.now());
       if (fault) throw new AppError('unauthorized', FAULTS[fault]);
       const receipt: Receipt = { recorded: [], ignored: [] };
       for (const step of stripeSteps(event)) {
-        const { recorded, ignored } = await record(workspaceId, step).catch(asIgnored);
+        const { recorded, ignored } = await record({ workspaceId, apiKey }, step).catch(asIgnored);
         if (recorded) receipt.recorded.push(recorded);
         if (ignored) receipt.ignored.push(ignored);
       }
@@ -162,25 +189,15 @@ export function createPayments({ store, customers, conversions, clock }: Payment
 
 export type Payments = ReturnType<typeof createPayments>;
 
-/** The seller's own id where it was given; a visitor who came by a click is a customer all the same. */
-function externalIdOf({ externalId, clickId, stripeCustomerId, email }: Payer): string | null {
-  return externalId ?? (clickId === null ? null : (stripeCustomerId ?? email));
-}
-
-function isMissing(error: unknown): error is AppError {
-  return error instanceof AppError && error.code === 'not_found';
+/** The seller's own id where it was given; who came by a click or with a code is a customer all the same. */
+function externalIdOf(
+  { externalId, clickId, stripeCustomerId, email }: Payer,
+  otherwise: LinkCredit | undefined,
+): string | null {
+  return externalId ?? (clickId === null && !otherwise ? null : (stripeCustomerId ?? email));
 }
 
 function asIgnored(error: unknown): Done {
   if (isMissing(error)) return { ignored: error.message };
   throw error;
-}
-
-async function unlessMissing<T>(work: Promise<T>): Promise<T | undefined> {
-  try {
-    return await work;
-  } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw error;
-  }
 }

@@ -13,6 +13,19 @@ export interface Payer {
   readonly clickId: string | null;
   readonly name: string | null;
   readonly email: string | null;
+  /** As two letters. */
+  readonly country: string | null;
+  readonly codes: UsedCodes;
+}
+
+/** What an event tells of discount codes that were used: seldom the code itself. */
+export interface UsedCodes {
+  /** What may be a code, the likeliest first. */
+  readonly texts: readonly string[];
+  /** Stripe's ids of promotion codes, whose text only Stripe knows. */
+  readonly promotionCodeIds: readonly string[];
+  /** The invoice, where it has discounts of which the event tells no more than that. */
+  readonly invoiceId: string | null;
 }
 
 export type StripeStep =
@@ -56,11 +69,36 @@ const metadata = z
 const amount = z.int().min(0);
 const currency = z.string().min(3).max(10);
 
+const address = z
+  .looseObject({ country: text })
+  .nullish()
+  .transform((value) => (/^[A-Z]{2}$/.test(value?.country ?? '') ? (value?.country ?? null) : null));
+
+const promotionCode = z.union([z.string(), z.looseObject({ id: text, code: text })]).nullish();
+const coupon = z.union([z.string(), z.looseObject({ id: text, name: text })]).nullish();
+/** In the forms of all versions of Stripe's API; an id where the event tells no more. */
+const discount = z
+  .union([
+    z.string(),
+    z.looseObject({
+      coupon,
+      source: z.looseObject({ coupon }).nullish(),
+      promotion_code: promotionCode,
+    }),
+  ])
+  .nullish();
+type Discount = z.output<typeof discount>;
+const discounts = z
+  .array(discount)
+  .nullish()
+  .transform((value) => value ?? []);
+
 const session = z.object({
   id: z.string(),
   client_reference_id: text,
   customer: id,
-  customer_details: z.object({ name: text, email: text }).nullish(),
+  customer_details: z.object({ name: text, email: text, address }).nullish(),
+  discounts,
   amount_total: amount.nullish(),
   currency: currency.nullish(),
   payment_status: text,
@@ -74,6 +112,9 @@ const invoice = z.object({
   customer: id,
   customer_name: text,
   customer_email: text,
+  customer_address: address,
+  discount,
+  discounts,
   amount_paid: amount,
   currency,
   billing_reason: text,
@@ -116,18 +157,21 @@ export function stripeSteps(event: {
   return handler?.(event.data.object, event.data.previous_attributes) ?? [];
 }
 
-/** A session without payment, a free trial for example, is a lead when it names its click. */
+/** A session without payment, a free trial for example, is a lead when it names its click, or a code. */
 function sessionSteps(data: z.output<typeof session>): StripeStep[] {
   const payer = {
     stripeCustomerId: data.customer,
     ...marks(data.metadata),
     name: data.customer_details?.name ?? null,
     email: data.customer_details?.email ?? null,
+    country: data.customer_details?.address ?? null,
+    codes: usedCodes(data.metadata, data.discounts, data.invoice),
   };
   if (data.client_reference_id?.startsWith(CLICK_REFERENCE))
     payer.clickId = data.client_reference_id.slice(CLICK_REFERENCE.length);
   if (data.payment_status === 'unpaid') return [];
-  if (!data.amount_total || !data.currency) return payer.clickId ? [{ kind: 'lead', payer }] : [];
+  if (!data.amount_total || !data.currency)
+    return payer.clickId || namesCode(payer.codes) ? [{ kind: 'lead', payer }] : [];
   const names = [data.invoice, data.payment_intent, data.id].filter((name) => name !== null);
   const [invoiceId = data.id, ...references] = names;
   return [
@@ -154,6 +198,8 @@ function invoiceSteps(data: z.output<typeof invoice>): StripeStep[] {
     ...marks(all),
     name: data.customer_name,
     email: data.customer_email,
+    country: data.customer_address,
+    codes: usedCodes(all, discountsOfInvoice(data), data.id),
   };
   return [
     {
@@ -169,6 +215,14 @@ function invoiceSteps(data: z.output<typeof invoice>): StripeStep[] {
   ];
 }
 
+/**
+ * The first invoice of a subscription often comes before the checkout that began it, and only the checkout says whether
+ * a click brought the payer: codes that both show are left to the checkout.
+ */
+function discountsOfInvoice(data: z.output<typeof invoice>): Discount[] {
+  return data.billing_reason === 'subscription_create' ? [] : [data.discount, ...data.discounts];
+}
+
 function invoicePaymentSteps(data: z.output<typeof invoicePayment>): StripeStep[] {
   const { invoice: invoiceId } = data;
   if (invoiceId === null) return [];
@@ -182,7 +236,7 @@ function refundStep(data: z.output<typeof charge>, previous: unknown): StripeSte
   return {
     kind: 'refund',
     references: [data.invoice, data.payment_intent, data.id].filter((name) => name !== null),
-    refundId: `${data.id}/${data.amount_refunded}`,
+    refundId: refundIdOf(data),
     amount: data.refunded ? undefined : data.amount_refunded - before,
   };
 }
@@ -193,4 +247,61 @@ function marks(values: Readonly<Record<string, string>>): Pick<Payer, 'externalI
     externalId: values.dubCustomerExternalId || values.dubCustomerId || null,
     clickId: values.dubClickId || values.dub_id || null,
   };
+}
+
+/** A code that the seller wrote down, promotion codes, and then coupons, which are seldom of one partner. */
+function usedCodes(
+  values: Readonly<Record<string, string>>,
+  given: readonly Discount[],
+  invoiceId: string | null,
+): UsedCodes {
+  const told = given.flatMap((each) => (each && typeof each !== 'string' ? [each] : []));
+  const promotions = told.flatMap((each) => each.promotion_code ?? []);
+  const coupons = told.flatMap((each) => each.coupon ?? each.source?.coupon ?? []);
+  const promotionCodeIds = promotions.flatMap((each) => (typeof each === 'string' ? [each] : []));
+  const texts = [
+    values.dubDiscountCode,
+    ...promotions.map((each) => (typeof each === 'string' ? each : each.code)),
+    ...coupons.flatMap((each) => (typeof each === 'string' ? [each] : [each.id, each.name])),
+  ].flatMap((each) => each || []);
+  const isUntold = given.some((each) => typeof each === 'string');
+  return { texts, promotionCodeIds, invoiceId: isUntold ? invoiceId : null };
+}
+
+export function namesCode({ texts, invoiceId }: UsedCodes): boolean {
+  return texts.length > 0 || invoiceId !== null;
+}
+
+/** The codes of an invoice whose discounts Stripe was asked to show. */
+export function codesOfInvoice(object: unknown): UsedCodes {
+  const { discounts: shown } = parseInput(z.object({ discounts }), object);
+  return usedCodes({}, shown, null);
+}
+
+/** An invoice as Stripe lists it: the sale, when it was paid, and what was given back since. */
+export interface ListedInvoice {
+  readonly sale: Extract<StripeStep, { kind: 'sale' }>;
+  readonly paidAtMs: number;
+  /** Of all that was paid, in its unit; undefined where nothing was given back. */
+  readonly refund: { readonly refundId: string; readonly total: number } | undefined;
+}
+
+const listed = z.object({
+  created: z.int().min(0),
+  status_transitions: z.object({ paid_at: z.int().min(0).nullish() }).nullish(),
+  charge: z.union([z.string(), z.object({ id: z.string(), amount_refunded: amount })]).nullish(),
+});
+
+/** Undefined where nothing was paid. */
+export function readListedInvoice(object: unknown): ListedInvoice | undefined {
+  const [sale] = invoiceSteps(parseInput(invoice, object));
+  if (sale?.kind !== 'sale') return undefined;
+  const { created, status_transitions: times, charge: paidBy } = parseInput(listed, object);
+  const isRefunded = typeof paidBy === 'object' && paidBy !== null && paidBy.amount_refunded > 0;
+  const refund = isRefunded ? { refundId: refundIdOf(paidBy), total: paidBy.amount_refunded } : undefined;
+  return { sale, paidAtMs: (times?.paid_at ?? created) * 1000, refund };
+}
+
+function refundIdOf({ id: chargeId, amount_refunded }: { id: string; amount_refunded: number }): string {
+  return `${chargeId}/${amount_refunded}`;
 }

@@ -1,6 +1,7 @@
 // The pipeline thread: reads the journal's files, enriches, feeds the sinks, keeps the archive and owns the event store.
 // It never touches SQL: those sinks store through the main side. Whatever fails here is tried again.
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import type { CounterBatch } from '../analytics/click-counter.ts';
 import { countClicks } from '../analytics/click-counts.ts';
 import { type ClickhouseOptions, openClickhouse } from '../analytics/clickhouse.ts';
 import { type DuckdbOptions, openDuckdb } from '../analytics/duckdb.ts';
@@ -14,7 +15,6 @@ import type { Log } from '../kernel/log.ts';
 import { type Archiving, createArchiving } from './archiving.ts';
 import { createClickSearch } from './click-search.ts';
 import { clickSteps } from './click-steps.ts';
-import type { CounterBatch } from './counter-sink.ts';
 import { createEventSink, createOpenedStore, type OpenedStore } from './event-sink.ts';
 import { createJournalKeeping } from './journal-keeping.ts';
 import { createPace } from './pace.ts';

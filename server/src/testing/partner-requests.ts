@@ -277,6 +277,14 @@ export const PARTNER_BODIES: Readonly<Record<string, (t: TestApp, workspace: Tes
     return { ...newBounty(), rewardAmount: 500 };
   },
   updateBounty: () => ({ name: `Renamed bounty ${next()}`, rewardAmount: 700 }),
+  // Of the bounty that the same request names, which is paid by a count now.
+  updateBountySubmission: async (t, workspace) => {
+    const [bounty] = await call(t, workspace, 'GET', '/bounties?pageSize=1');
+    const socialMetrics = { platform: 'youtube', metric: 'views', minCount: 1_000, amount: 500 };
+    const change = { rewardAmount: null, submissionRequirements: { socialMetrics } };
+    await call(t, workspace, 'PATCH', `/bounties/${bounty.id}`, change);
+    return { socialMetricCount: 1_200 };
+  },
   approveBountySubmission: () => ({}),
   rejectBountySubmission: () => ({ rejectionReason: 'other' }),
   createReferralsEmbedToken: (t, workspace) => partnerAfter(t, workspace),

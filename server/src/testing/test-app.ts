@@ -59,6 +59,7 @@ export async function openTestApp(
     databaseUrl?: string;
     env?: Record<string, string>;
     log?: Log;
+    stripeUrl?: string;
     /** Events are stored and can be asked for, as when the port is open. */
     events?: boolean;
   } = {},
@@ -69,7 +70,8 @@ export async function openTestApp(
   const config = readConfig(
     options.databaseUrl?.startsWith('postgres') ? { ...env, DATABASE_URL: options.databaseUrl } : env,
   );
-  const app = await openApp({ config, clock, log: options.log ?? silentLog, checkAnswers: true });
+  const { log = silentLog, stripeUrl } = options;
+  const app = await openApp({ config, clock, log, checkAnswers: true, ...(stripeUrl && { stripeUrl }) });
   if (options.events) app.events.start();
   let count = 0;
   return {

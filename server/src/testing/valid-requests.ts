@@ -185,7 +185,7 @@ const BODIES: Readonly<Record<string, (t: TestApp, workspace: TestWorkspace) => 
   testWebhook: () => ({ trigger: 'link.created' }),
   replayWebhook: () => ({ since: '2 days ago' }),
   updateToken: () => ({ name: unique('Renamed key'), scopes: ['tags.read'] }),
-  connectStripe: () => ({ webhookSecret: STRIPE_SECRET }),
+  connectStripe: () => ({ webhookSecret: STRIPE_SECRET, apiKey: 'rk_test_abcdefghijklmnop' }),
   receiveStripeEvent: () => ({ type: 'customer.created', data: { object: { id: 'cus_1' } } }),
   trackLead: makeLead,
   trackLeadFromPage: makeLead,
@@ -209,7 +209,7 @@ type MakeQuery = (t: TestApp, workspace: TestWorkspace) => Promise<string>;
 
 /** A connection is no resource with an id of its own: the workspace has it or has not. */
 async function connectStripe(t: TestApp, { id }: TestWorkspace): Promise<string> {
-  await t.app.services.payments.connectStripe(id, STRIPE_SECRET);
+  await t.app.services.payments.connectStripe(id, { secret: STRIPE_SECRET });
   return '';
 }
 
