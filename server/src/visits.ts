@@ -31,7 +31,7 @@ import { createStoreVisits, leadsToStore, type StoreVisits } from './redirect/st
 import { createVisitorWindow } from './redirect/window.ts';
 
 /** About 220 bytes each for plain links. Those beyond it are read from the store again, many at a time. */
-const MAX_LINKS = 250_000;
+const MAX_LINKS = 100_000;
 /** Of the journal, read at a start for the visitor window: some 300,000 clicks. */
 const RESTORE_BYTES = 128 * 1024 * 1024;
 

@@ -59,6 +59,8 @@ type State = {
   archivedBatch: number;
 };
 
+/** Rows are held in memory until their group is full. */
+const PARQUET = 'format parquet, compression zstd, row_group_size 20480';
 /** One writer numbers the batches, and each becomes visible as a whole. */
 const END = 'select (select id from store) as store, batch from state';
 /** Statements of readers at once: each holds one of the few threads that Node does its file work with. */
@@ -241,7 +243,7 @@ async function writeArchive(
     earlier === undefined ? '' : `select * from read_parquet(${text(earlier)}) union all by name `;
   await connection.run(
     `copy (${before}select ${columnNames('clicks')} from click where batch > ${afterBatch} and batch <= ${lastBatch})
-      to ${text(file)} (format parquet, compression zstd)`,
+      to ${text(file)} (${PARQUET})`,
   );
 }
 
@@ -265,7 +267,7 @@ async function holdsErased(connection: Connection, file: string, clicks: ErasedC
 function writeBlanked(connection: Connection, from: string, to: string, clicks: ErasedClicks): Promise<void> {
   return connection.run(
     `copy (select * replace (case when ${among(clicks)} then '' else ip end as ip) from read_parquet(${text(from)}))
-      to ${text(to)} (format parquet, compression zstd)`,
+      to ${text(to)} (${PARQUET})`,
   );
 }
 
