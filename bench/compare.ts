@@ -10,12 +10,22 @@ export interface Comparison {
   p99Ratio: number;
 }
 
-export async function compareLoads(ours: Load, baseline: Load, rounds: number): Promise<Comparison> {
+/** `settle` is awaited after each of our loads, so that what it left to do does not slow the baseline down. */
+export async function compareLoads(
+  ours: Load,
+  baseline: Load,
+  rounds: number,
+  settle: () => Promise<void> = async () => {},
+): Promise<Comparison> {
+  const runOurs = async () => {
+    const result = await runLoad(ours);
+    await settle();
+    return result;
+  };
   const turns: { ours: LoadResult; baseline: LoadResult }[] = [];
   for (let i = 0; i < rounds; i++) {
-    const [first, second] = i % 2 === 0 ? [baseline, ours] : [ours, baseline];
-    const [one, two] = [await runLoad(first), await runLoad(second)];
-    turns.push(i % 2 === 0 ? { baseline: one, ours: two } : { ours: one, baseline: two });
+    if (i % 2 === 0) turns.push({ baseline: await runLoad(baseline), ours: await runOurs() });
+    else turns.push({ ours: await runOurs(), baseline: await runLoad(baseline) });
   }
   return {
     ours: medianBy(

@@ -28,15 +28,17 @@ export async function startLinktrail(
   options: { dataDir?: string; env?: Record<string, string> } = {},
 ): Promise<Linktrail> {
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'linktrail-bench-')));
+  const { flags, settings } = await readStart();
   const env = {
     ...process.env,
+    ...settings,
     PORT: '0',
     LINKTRAIL_DATA_DIR: dataDir,
     LINKTRAIL_API_KEY: KEY,
     ...options.env,
   };
   const startedMs = performance.now();
-  const child = spawn(process.execPath, [...(await startFlags()), join(SERVER, 'src', 'main.ts')], {
+  const child = spawn(process.execPath, [...flags, join(SERVER, 'src', 'main.ts')], {
     env,
     stdio: ['ignore', 'pipe', 'ignore'],
   });
@@ -75,11 +77,15 @@ export async function startLinktrail(
   };
 }
 
-/** What `npm start` gives to Node. */
-async function startFlags(): Promise<string[]> {
+/** What `npm start` gives to Node: flags and settings of the environment. */
+async function readStart(): Promise<{ flags: string[]; settings: Record<string, string> }> {
   const text = await readFile(join(SERVER, '..', 'package.json'), 'utf8');
-  const { scripts } = JSON.parse(text) as { scripts: { start: string } };
-  return scripts.start.match(/--[a-z-]+(=\S+)?(?= )/g) ?? [];
+  const { start } = (JSON.parse(text) as { scripts: { start: string } }).scripts;
+  const settings = start.matchAll(/ (MALLOC_[A-Z_]+)=(\S+)/g);
+  return {
+    flags: start.match(/--[a-z-]+(=\S+)?(?= )/g) ?? [],
+    settings: Object.fromEntries([...settings].map(([, name, value]) => [name, value])),
+  };
 }
 
 async function readPort(stdout: NodeJS.ReadableStream, ended: Promise<unknown>): Promise<number> {

@@ -12,7 +12,7 @@ import { systemClock } from '../../server/src/kernel/clock.ts';
 import { silentLog } from '../../server/src/kernel/log.ts';
 import type { Line, Scenario } from '../scenario.ts';
 
-const CLICKS = 200_000;
+const CLICKS = 500_000;
 const LINKS = 1_000;
 /** Popular browsers have few thousand user agents between them. */
 const USER_AGENTS = 3_000;

@@ -1,5 +1,6 @@
 // Visits against a bare server that answers 302: one hot link, and many links in random order. Everything is
 // on, and every visit is from another visitor, so that each is a click to record.
+import { setTimeout as sleep } from 'node:timers/promises';
 import { startBaseline } from '../baseline.ts';
 import { type Comparison, compareLoads, median } from '../compare.ts';
 import { type Linktrail, startLinktrail } from '../linktrail.ts';
@@ -11,6 +12,8 @@ const MEGABYTE = 1024 * 1024;
 const DOMAIN = 'localhost';
 const P99_BAR: Bar = { atMost: 2 };
 const MEMORY_BAR_MB = 500;
+const DRAIN_BAR_SECONDS = 10;
+const MAX_DRAIN_SECONDS = 60;
 
 export const redirect: Scenario = {
   name: 'redirect',
@@ -25,7 +28,7 @@ export const redirect: Scenario = {
         ...toLines(this, result, P99_BAR),
         ...timeLines(this, result.times),
         await memoryLine(this, ours),
-        await lossLine(this, ours),
+        ...(await lossLines(this, ours, result)),
       ];
     } finally {
       await ours.close();
@@ -52,7 +55,7 @@ export const redirectMany: Scenario = {
         ...toLines(this, result),
         ...timeLines(this, result.times),
         { ...memory, baseline: MEMORY_BAR_MB, ratio, bar: { atMost: 1 } },
-        await lossLine(this, ours),
+        ...(await lossLines(this, ours, result)),
       ];
     } finally {
       await ours.close();
@@ -61,6 +64,8 @@ export const redirectMany: Scenario = {
 };
 
 interface VisitComparison extends Comparison {
+  /** The longest it took after a load until the last of its clicks was stored. */
+  readonly drainSeconds: number;
   readonly times: readonly { ours: ProcessorTime; baseline: ProcessorTime }[];
 }
 
@@ -81,14 +86,19 @@ async function compareVisits(
       { ...load, port: ours.port },
       { ...load, port: bare.port },
     ];
-    const compared = await compareLoads(oursLoad, bareLoad, rounds);
+    let drainSeconds = 0;
+    const settle = async () => {
+      drainSeconds = Math.max(drainSeconds, await drain(ours));
+    };
+    const compared = await compareLoads(oursLoad, bareLoad, rounds, settle);
     const times: { ours: ProcessorTime; baseline: ProcessorTime }[] = [];
     for (let round = 0; round < rounds; round++) {
       const baseline = await measureProcessorTime(bare.pid, bareLoad);
       const own = await measureProcessorTime(ours.pid, oursLoad);
+      await settle();
       if (baseline && own) times.push({ ours: own, baseline });
     }
-    return { ...compared, times };
+    return { ...compared, times, drainSeconds };
   } finally {
     await bare.close();
   }
@@ -157,14 +167,60 @@ async function memoryLine({ name }: Scenario, ours: Linktrail): Promise<Line> {
 }
 
 /** Of the visits that were to be counted, how many were not: none may be. */
-async function lossLine({ name }: Scenario, { port }: Linktrail): Promise<Line> {
+async function lossLines(
+  { name }: Scenario,
+  ours: Linktrail,
+  { drainSeconds }: VisitComparison,
+): Promise<Line[]> {
+  const { recorded, missed } = await readCounts(ours);
+  if (!(recorded > 0) || missed > 0)
+    throw new Error(`${missed} visits were not recorded as clicks, ${recorded} were`);
+  return [
+    { name, what: 'clicks recorded, and found in the event store', ours: recorded, unit: 'clicks' },
+    {
+      name,
+      what: 'after a burst, until its last click was stored',
+      ours: drainSeconds,
+      unit: 's',
+      baseline: DRAIN_BAR_SECONDS,
+      ratio: drainSeconds / DRAIN_BAR_SECONDS,
+      bar: { atMost: 1 },
+    },
+  ];
+}
+
+/** Waits until every click that was answered is in the event store, and no other. */
+async function drain(ours: Linktrail): Promise<number> {
+  const startMs = performance.now();
+  for (;;) {
+    const stored = await countStored(ours);
+    // Read afterwards: visits that were under way when the client ended count as well.
+    const { recorded } = await readCounts(ours);
+    const seconds = (performance.now() - startMs) / 1_000;
+    if (stored === recorded) return seconds;
+    if (stored > recorded || seconds > MAX_DRAIN_SECONDS)
+      throw new Error(`${recorded} clicks were answered, ${stored} are stored after ${seconds.toFixed(0)} s`);
+    await sleep(100);
+  }
+}
+
+async function readCounts({ port }: Linktrail): Promise<{ recorded: number; missed: number }> {
   const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
   const count = (counted: string) =>
     Number(new RegExp(`clicks_total{counted="${counted}"} (\\d+)`).exec(text)?.[1]);
   const missed = count('lost') + count('robot') + count('repeated') + count('untracked');
-  if (!(count('recorded') > 0) || missed > 0)
-    throw new Error(`${missed} visits were not recorded as clicks, ${count('recorded')} were`);
-  return { name, what: 'clicks recorded', ours: count('recorded'), unit: 'clicks' };
+  return { recorded: count('recorded'), missed };
+}
+
+async function countStored({ port, key }: Linktrail): Promise<number> {
+  const response = await fetch(
+    `http://127.0.0.1:${port}/api/analytics?event=clicks&groupBy=count&interval=all`,
+    {
+      headers: { authorization: `Bearer ${key}` },
+    },
+  );
+  if (!response.ok) throw new Error(`no count: ${await response.text()}`);
+  return ((await response.json()) as { clicks: number }).clicks;
 }
 
 async function addLink({ port, key: token }: Linktrail, key: string): Promise<void> {

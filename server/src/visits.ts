@@ -9,6 +9,7 @@ import { type Click, createEventEncoder } from './events/event.ts';
 import { type FileJournal, openFileJournal } from './events/file-journal.ts';
 import type { Position } from './events/journal.ts';
 import { openJournalDirectory } from './events/journal-files.ts';
+import { createLoopLoad, type LoopLoad } from './events/loop-load.ts';
 import { readRecentClicks } from './events/recent-clicks.ts';
 import { createWake, type Wake } from './events/wake.ts';
 import type { HealthPart } from './http/health.ts';
@@ -30,7 +31,7 @@ import { createStoreVisits, leadsToStore, type StoreVisits } from './redirect/st
 import { createVisitorWindow } from './redirect/window.ts';
 
 /** About 220 bytes each for plain links. Those beyond it are read from the store again, many at a time. */
-const MAX_LINKS = 250_000;
+const MAX_LINKS = 100_000;
 /** Of the journal, read at a start for the visitor window: some 300,000 clicks. */
 const RESTORE_BYTES = 128 * 1024 * 1024;
 
@@ -52,6 +53,8 @@ export interface Visits {
   readonly journal: FileJournal;
   readonly journalPath: string;
   readonly wake: Wake;
+  /** Of the thread that answers visits. */
+  readonly loopLoad: Pick<LoopLoad, 'shared'>;
   readonly snapshot: LinkSnapshot;
   /** For clicks that pages and apps report: counted together with visits. */
   readonly clientClicks: ClientClicks;
@@ -66,6 +69,8 @@ export async function openVisits(parts: VisitsParts): Promise<Visits> {
   const { config, db, clock, log, metrics } = parts;
   const journalPath = join(config.dataDir, 'journal');
   const wake = createWake();
+  const loopLoad = createLoopLoad();
+  const stopMeasuring = loopLoad.measure();
   const directory = await openJournalDirectory(journalPath);
   const journal = await openFileJournal({ directory, clock, log, onWrite: wake.notify, after: parts.after });
   const snapshot = createLinkSnapshot({ source: createSource(parts), maxLinks: MAX_LINKS });
@@ -75,6 +80,11 @@ export async function openVisits(parts: VisitsParts): Promise<Visits> {
   const recent = readRecentClicks(journalPath, journal.recovery.sizes, RESTORE_BYTES);
   await window.restore(storeVisits.restore(recent));
   const counters = watchVisits(metrics, journal, snapshot);
+  metrics.gauge(
+    'linktrail_loop_load',
+    'How busy the thread is that answers visits, from 0 to 1.',
+    loopLoad.read,
+  );
   const encoder = createEventEncoder();
   const record = (click: Click) => journal.append(encoder.click(click));
   const clickIds = createClickIds(clock);
@@ -102,12 +112,16 @@ export async function openVisits(parts: VisitsParts): Promise<Visits> {
     journal,
     journalPath,
     wake,
+    loopLoad,
     snapshot,
     clientClicks: createClientClicks({ record, window, clickIds, clock, onCounted: counters.onCounted }),
     findStoreVisit: storeVisits.find,
     slugOf: (host) => slugServedBy(host, served),
     health: journalHealth(journal),
-    close: () => journal.close(),
+    close() {
+      stopMeasuring();
+      return journal.close();
+    },
   };
 }
 

@@ -59,6 +59,8 @@ type State = {
   archivedBatch: number;
 };
 
+/** Rows are held in memory until their group is full. */
+const PARQUET = 'format parquet, compression zstd, row_group_size 20480';
 /** One writer numbers the batches, and each becomes visible as a whole. */
 const END = 'select (select id from store) as store, batch from state';
 /** Statements of readers at once: each holds one of the few threads that Node does its file work with. */
@@ -78,13 +80,16 @@ export async function openDuckdb({
   ...options
 }: DuckdbStoreOptions): Promise<DuckdbStore> {
   const engine = await openEngine(options);
-  const { writer, finder, exporter, readers, state } = await prepare(engine).catch((error: unknown) => {
-    engine.close();
-    throw error;
-  });
+  const { writer, archivist, finder, exporter, readers, state } = await prepare(engine).catch(
+    (error: unknown) => {
+      engine.close();
+      throw error;
+    },
+  );
   const pool = createReadPool({ connections: readers, maxWaiting: MAX_WAITING, limitMs: queryLimitMs });
   const exports = createReadPool({ connections: [exporter], ...EXPORT_LIMITS });
   const inTurn = createTurns();
+  const inArchiveTurn = createTurns();
   const inReadTurn = createTurns();
   let closed = false;
 
@@ -94,8 +99,8 @@ export async function openDuckdb({
       await writer.run('begin');
       try {
         await work();
-        await storeState(writer, { ...state, ...change });
-        await writer.run('commit');
+        // In one go: every statement waits its turn in a thread that is busy enriching the next batch.
+        await writer.run(`${storeStateSql({ ...state, ...change })}; commit`);
       } catch (error) {
         await writer.run('rollback').catch(() => {});
         throw error;
@@ -111,7 +116,7 @@ export async function openDuckdb({
       const { sql, texts } = wholeListStatement(query, DUCKDB);
       await exports.run({ sql: `copy (${sql}) to ${text(path)} (format parquet)`, texts }, signal);
     },
-    ...createArchiveWork({ writer, inTurn, write, state }),
+    ...createArchiveWork({ writer, archivist, inArchiveTurn, write, state }),
     committed: async () => state.position,
     async append(batch, upTo) {
       if (state.position && comparePositions(upTo, state.position) <= 0) return;
@@ -126,20 +131,22 @@ export async function openDuckdb({
       if (closed) return;
       closed = true;
       await Promise.all([pool.close(), exports.close()]);
-      await inReadTurn(() => inTurn(async () => engine.close()));
+      await inReadTurn(() => inArchiveTurn(() => inTurn(async () => engine.close())));
     },
   };
 }
 
 interface ArchiveParts {
   readonly writer: Connection;
-  readonly inTurn: Turns;
+  /** Reads and writes files beside the writer: they take a second each, for which no batch has to wait. */
+  readonly archivist: Connection;
+  readonly inArchiveTurn: Turns;
   readonly write: (change: Partial<State>, work: () => Promise<void>) => Promise<void>;
   readonly state: State;
 }
 
 /** What the archive's files need of the engine, which alone reads and writes them. */
-function createArchiveWork({ writer, inTurn, write, state }: ArchiveParts) {
+function createArchiveWork({ writer, archivist, inArchiveTurn, write, state }: ArchiveParts) {
   return {
     unarchived: (): Stretch => ({
       from: state.archived,
@@ -148,7 +155,7 @@ function createArchiveWork({ writer, inTurn, write, state }: ArchiveParts) {
       lastBatch: state.batch,
     }),
     writeArchive: (file: string, stretch: Stretch, earlier: string | undefined) =>
-      inTurn(() => writeArchive(writer, file, stretch, earlier)),
+      inArchiveTurn(() => writeArchive(archivist, file, stretch, earlier)),
     setArchived: ({ upTo, lastBatch }: Stretch) =>
       write({ archived: upTo, archivedBatch: lastBatch }, async () => {}),
     async readArchive(file: string, upTo: Position) {
@@ -158,10 +165,11 @@ function createArchiveWork({ writer, inTurn, write, state }: ArchiveParts) {
         writer.run(`insert into click by name select *, ${number} as batch from read_parquet(${text(file)})`),
       );
     },
-    findErased: () => inTurn(() => findErased(writer)),
-    holdsErased: (file: string, clicks: ErasedClicks) => inTurn(() => holdsErased(writer, file, clicks)),
+    findErased: () => inArchiveTurn(() => findErased(archivist)),
+    holdsErased: (file: string, clicks: ErasedClicks) =>
+      inArchiveTurn(() => holdsErased(archivist, file, clicks)),
     writeBlanked: (from: string, to: string, clicks: ErasedClicks) =>
-      inTurn(() => writeBlanked(writer, from, to, clicks)),
+      inArchiveTurn(() => writeBlanked(archivist, from, to, clicks)),
     setErased: ({ lastBatch }: ErasedClicks) =>
       write({}, () => writer.run('delete from erased_click where batch <= $1', [BigInt(lastBatch)])),
   };
@@ -170,11 +178,12 @@ function createArchiveWork({ writer, inTurn, write, state }: ArchiveParts) {
 async function prepare(engine: DuckdbEngine) {
   const writer = await engine.connect();
   await createTables(writer);
+  const archivist = await engine.connect();
   const finder = await engine.connect();
   const exporter = await engine.connect();
   const readers: Connection[] = [];
   while (readers.length < READERS) readers.push(await engine.connect());
-  return { writer, finder, exporter, readers, state: await readState(writer) };
+  return { writer, archivist, finder, exporter, readers, state: await readState(writer) };
 }
 
 async function readState(connection: Connection): Promise<State> {
@@ -188,13 +197,9 @@ async function readState(connection: Connection): Promise<State> {
   };
 }
 
-async function storeState(connection: Connection, state: State): Promise<void> {
-  await connection.run('update state set position = $1, archived = $2, batch = $3, archived_batch = $4', [
-    state.position ? formatPosition(state.position) : null,
-    state.archived ? formatPosition(state.archived) : null,
-    BigInt(state.batch),
-    BigInt(state.archivedBatch),
-  ]);
+function storeStateSql({ position, archived, batch, archivedBatch }: State): string {
+  const place = (value: Position | undefined) => (value ? text(formatPosition(value)) : 'null');
+  return `update state set position = ${place(position)}, archived = ${place(archived)}, batch = ${batch}, archived_batch = ${archivedBatch}`;
 }
 
 async function findClick(connection: Connection, id: string): Promise<ClickRecord | undefined> {
@@ -238,7 +243,7 @@ async function writeArchive(
     earlier === undefined ? '' : `select * from read_parquet(${text(earlier)}) union all by name `;
   await connection.run(
     `copy (${before}select ${columnNames('clicks')} from click where batch > ${afterBatch} and batch <= ${lastBatch})
-      to ${text(file)} (format parquet, compression zstd)`,
+      to ${text(file)} (${PARQUET})`,
   );
 }
 
@@ -262,7 +267,7 @@ async function holdsErased(connection: Connection, file: string, clicks: ErasedC
 function writeBlanked(connection: Connection, from: string, to: string, clicks: ErasedClicks): Promise<void> {
   return connection.run(
     `copy (select * replace (case when ${among(clicks)} then '' else ip end as ip) from read_parquet(${text(from)}))
-      to ${text(to)} (format parquet, compression zstd)`,
+      to ${text(to)} (${PARQUET})`,
   );
 }
 

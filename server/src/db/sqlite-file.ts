@@ -37,7 +37,7 @@ export function openSqliteFile(path: string, options: SqliteFileOptions): Sqlite
   });
   // NORMAL never loses a commit to a killed process; the store thread adds the sync against a power cut.
   if (!options.readOnly) db.exec(LOG_SETTINGS);
-  db.exec('PRAGMA synchronous = NORMAL; PRAGMA cache_size = -32768; PRAGMA temp_store = MEMORY');
+  db.exec('PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY');
   const prepare = cachePerText((sql) => {
     const statement = db.prepare(sql);
     return { statement, returnsRows: statement.columns().length > 0 };

@@ -4,7 +4,8 @@
 import type { Log } from '../kernel/log.ts';
 import type { DropReason, Enrich } from './enrich.ts';
 import { comparePositions, type JournalReader, type Position } from './journal.ts';
-import { createSharedBatches, pause, type SharedBatches } from './shared-batches.ts';
+import { createSharedBatches, type SharedBatches } from './shared-batches.ts';
+import { pause, type StepBack } from './step-back.ts';
 
 export interface Sink<E> {
   readonly name: string;
@@ -46,6 +47,8 @@ export interface ConsumerOptions<E> {
   release?: (upTo: Position) => Promise<void>;
   maxBatch?: number;
   maxDelayMs?: number;
+  /** When what can wait should wait. */
+  stepBack?: StepBack;
   /** The first wait after a failure; it doubles up to `maxRetryMs`. */
   retryMs?: number;
   maxRetryMs?: number;
@@ -81,6 +84,7 @@ export function createConsumer<E>(options: ConsumerOptions<E>): Consumer {
     maxBatch,
     maxDelayMs,
     keptBatches: KEPT_BATCHES,
+    stepBack: options.stepBack,
     onEnd,
   });
   const idlers = createIdlers(lanes, batches, reader);

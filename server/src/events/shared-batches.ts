@@ -10,6 +10,7 @@ import {
   type Position,
   type ReadResult,
 } from './journal.ts';
+import { pause, type StepBack } from './step-back.ts';
 
 export interface Batch<E> {
   readonly events: readonly E[];
@@ -40,6 +41,8 @@ export interface SharedBatchesOptions<E> {
   /** How long a batch that is not full waits for more; while very many come, several times as long. */
   maxDelayMs: number;
   keptBatches: number;
+  /** Asked before a batch is read. */
+  stepBack?: StepBack | undefined;
   /** Called when a read found the end. */
   onEnd(): void;
 }
@@ -167,6 +170,7 @@ function createLoader<E>(options: SharedBatchesOptions<E>, { places, stopping, t
   }
 
   return async (from: Position | undefined, progress: { endTurn: number }): Promise<Batch<E> | undefined> => {
+    await options.stepBack?.(stopping);
     const first = await readSome(from, progress);
     if (!first) return undefined;
     const records = await readMore(first, from);
@@ -197,18 +201,4 @@ async function readBetween(
 
 function keyOf(from: Position | undefined): string {
   return from ? formatPosition(from) : 'oldest';
-}
-
-/** Ends early when the signal comes. */
-export function pause(ms: number, signal: AbortSignal): Promise<void> {
-  if (ms <= 0 || signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => {
-    const done = () => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    signal.addEventListener('abort', done);
-  });
 }

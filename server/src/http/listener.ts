@@ -23,6 +23,7 @@ import {
   type ConnectionTable,
   createConnectionTable,
 } from './connection-table.ts';
+import { namesHost } from './visit-headers.ts';
 
 export interface ListenerLimits {
   maxConnections: number;
@@ -225,7 +226,7 @@ function requestListener(edge: Edge): (req: IncomingMessage, res: ServerResponse
       connection.response = res;
     }
     if (edge.closing) res.shouldKeepAlive = false;
-    if (req.headers.host === undefined && req.httpVersionMinor === 1) {
+    if (req.httpVersionMinor === 1 && !namesHost(req.rawHeaders)) {
       answerError(edge, res, 'bad_request', NO_HOST);
       return;
     }

@@ -20,8 +20,10 @@ export interface PeerRequest {
   remoteAddress: string | undefined;
   /** The request came over TLS on our own socket. */
   encrypted: boolean;
-  headers: Readonly<Record<string, string | string[] | undefined>>;
+  headers: Readonly<Partial<Record<PeerHeader, string | string[] | undefined>>>;
 }
+
+type PeerHeader = 'host' | 'x-forwarded-for' | 'x-forwarded-proto' | 'x-forwarded-host';
 
 interface Cidr {
   address: string;

@@ -8,8 +8,14 @@ import { API_BASE, type Api } from './api.ts';
 import type { Hosts } from './host.ts';
 import type { Peer, PeerRequest } from './peer.ts';
 import { problem } from './problem.ts';
+import { readVisitHeaders, type VisitHeaders } from './visit-headers.ts';
 
-export type Visit = (request: IncomingMessage, response: ServerResponse, peer: Peer) => void;
+export type Visit = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  peer: Peer,
+  headers: VisitHeaders,
+) => void;
 
 export interface SystemPage {
   readonly status: number;
@@ -43,13 +49,14 @@ export function createRequestHandler(parts: ServerParts): Respond {
     { overrideGlobalObjects: false },
   );
   return (request, response) => {
-    const peer = peerFrom(parts, request);
+    const headers = readVisitHeaders(request.rawHeaders);
+    const peer = peerFrom(parts, request, headers);
     const path = normalise(request);
     const kind = parts.hosts.classify(peer.host);
     const system = kind === 'domain' ? undefined : parts.system.get(path);
     if (system) return sendSystem(system, request, response, peer);
     if (kind === 'domain' || (kind !== 'api' && !isApiPath(path)))
-      return visit(parts, request, response, peer);
+      return visit(parts, request, response, peer, headers);
     request.url = apiTarget(path, request.url as string);
     // The framework builds an address from the Host header and trips over one that is not a host.
     request.headers.host = peer.host || 'localhost';
@@ -58,11 +65,11 @@ export function createRequestHandler(parts: ServerParts): Respond {
   };
 }
 
-function peerFrom(parts: ServerParts, request: IncomingMessage): Peer {
+function peerFrom(parts: ServerParts, request: IncomingMessage, headers: VisitHeaders): Peer {
   const peer = parts.peers({
     remoteAddress: request.socket.remoteAddress,
     encrypted: (request.socket as TLSSocket).encrypted === true,
-    headers: request.headers,
+    headers,
   });
   return peer.origin ? peer : { ...peer, origin: parts.publicUrl };
 }
@@ -89,9 +96,15 @@ function apiTarget(path: string, url: string): string {
   return isApiPath(path) ? url : `${API_BASE}${url}`;
 }
 
-function visit(parts: ServerParts, request: IncomingMessage, response: ServerResponse, peer: Peer): void {
+function visit(
+  parts: ServerParts,
+  request: IncomingMessage,
+  response: ServerResponse,
+  peer: Peer,
+  headers: VisitHeaders,
+): void {
   if (peer.secure) {
-    parts.visit(request, response, peer);
+    parts.visit(request, response, peer, headers);
     return;
   }
   // Without a host the path would be read as one.

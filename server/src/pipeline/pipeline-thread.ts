@@ -10,6 +10,8 @@ import { createConsumer } from '../events/consumer.ts';
 import { createEnrich, type DropReason, type Enrich } from '../events/enrich.ts';
 import { createFileReader } from '../events/file-reader.ts';
 import type { JournalReader, Position } from '../events/journal.ts';
+import { createLoopLoad } from '../events/loop-load.ts';
+import { createStepBack } from '../events/step-back.ts';
 import { createWake } from '../events/wake.ts';
 import type { Log } from '../kernel/log.ts';
 import { type Archiving, createArchiving } from './archiving.ts';
@@ -31,6 +33,8 @@ export interface PipelineThreadOptions {
   readonly journalPath: string;
   readonly archivePath: string;
   readonly wake: SharedArrayBuffer;
+  /** How busy the main thread is. */
+  readonly mainLoad: SharedArrayBuffer;
   readonly duckdb: DuckdbOptions;
   /** Instead of DuckDB and the archive. */
   readonly clickhouse?: ClickhouseOptions | undefined;
@@ -135,6 +139,7 @@ async function openFlow(options: PipelineThreadOptions, calls: Calls, log: Log) 
     release: archiving.passed,
     maxBatch: options.maxBatch,
     maxDelayMs: options.maxDelayMs,
+    stepBack: createStepBack({ load: createLoopLoad(options.mainLoad).read }),
   });
   const queries = createQueries({ store, reader, enrich });
   async function close(drainMs: number): Promise<void> {

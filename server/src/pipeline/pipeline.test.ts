@@ -67,6 +67,7 @@ async function openPlace(options: { segmentBytes?: number; archiveAgeMs?: number
         journalPath,
         archivePath,
         wake: wake.shared,
+        mainLoad: new SharedArrayBuffer(4),
         duckdb: { path: join(folder, 'events.duckdb'), threads: 1, memoryMb: 256 },
         clickhouse: undefined,
         geoFiles: [],

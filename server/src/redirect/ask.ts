@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createBoundedMap } from '../kernel/bounded-map.ts';
 import { type Resolved, resolvePath, type ServedHosts, slugServedBy } from './resolve.ts';
+import type { VisitorHeaders } from './visitor.ts';
 
 /** Who asks, as the HTTP side found out. */
 export interface Caller {
@@ -14,6 +15,7 @@ export interface Ask {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly caller: Caller;
+  readonly headers: VisitorHeaders;
   readonly path: string;
   /** With its question mark; empty without a query. */
   readonly search: string;
@@ -21,13 +23,18 @@ export interface Ask {
   readonly resolved: Resolved;
 }
 
-export type ReadAsk = (request: IncomingMessage, response: ServerResponse, caller: Caller) => Ask;
+export type ReadAsk = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  caller: Caller,
+  headers: VisitorHeaders,
+) => Ask;
 
 const KEPT_HOSTS = 10_000;
 
 export function createReadAsk(served: ServedHosts): ReadAsk {
   const slugOf = rememberedSlugs(served);
-  return (request, response, caller) => {
+  return (request, response, caller, headers) => {
     const target = request.url ?? '/';
     const mark = target.indexOf('?');
     const path = mark === -1 ? target : target.slice(0, mark);
@@ -36,6 +43,7 @@ export function createReadAsk(served: ServedHosts): ReadAsk {
       request,
       response,
       caller,
+      headers,
       path,
       search,
       slug: slugOf(caller.host),

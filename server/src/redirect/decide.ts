@@ -78,7 +78,8 @@ const RULES: readonly Rule[] = [
   },
   {
     name: 'app scheme',
-    applies: ({ link }) => APP_SCHEMES.test(link.url),
+    // Nearly all lead to a web page, which the first letters tell.
+    applies: ({ link }) => !link.url.startsWith('http') && APP_SCHEMES.test(link.url),
     answer: (facts) => ({ ...arriveAtUrl(facts), page: 'app' }),
   },
   {

@@ -1,10 +1,9 @@
 // A visit from request to answer: find the link in memory, decide, write the click to the journal, answer. One
 // decision and one place that acts on it; nothing here waits for a database unless the link is not in memory.
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../kernel/clock.ts';
 import type { LinkSnapshot } from '../links/link-snapshot.ts';
 import { createArrivals, type Reached } from './arrivals.ts';
-import { type Ask, type Caller, createReadAsk } from './ask.ts';
+import { type Ask, createReadAsk, type ReadAsk } from './ask.ts';
 import type { CountingParts } from './counting.ts';
 import { decide } from './decide.ts';
 import { createEndings } from './endings.ts';
@@ -25,7 +24,7 @@ export interface RedirectParts extends CountingParts, ServedHosts {
   readonly onError: (error: unknown) => void;
 }
 
-export type Redirect = (request: IncomingMessage, response: ServerResponse, caller: Caller) => void;
+export type Redirect = (...asked: Parameters<ReadAsk>) => void;
 
 export function createRedirect(parts: RedirectParts): Redirect {
   const { clock, countries } = parts;
@@ -42,7 +41,7 @@ export function createRedirect(parts: RedirectParts): Redirect {
     const visit = createVisit({
       nowMs: clock.now(),
       method: request.method as string,
-      headers: request.headers,
+      headers: ask.headers,
       path: ask.path,
       search: ask.search,
       inspect: resolved.kind === 'key' && resolved.inspect,
@@ -72,8 +71,8 @@ export function createRedirect(parts: RedirectParts): Redirect {
     visit(ask, found);
   }
 
-  return (request, response, caller) => {
-    const ask = readAsk(request, response, caller);
+  return (request, response, caller, headers) => {
+    const ask = readAsk(request, response, caller, headers);
     try {
       const found = find(ask);
       if (!(found instanceof Promise)) return answer(ask, found);

@@ -1,7 +1,6 @@
 // A visit as plain values: everything the decision looks at. What costs time to find out (query, cookies,
 // system, country) is found out when it is first asked for, which most visits never do.
-import type { IncomingHttpHeaders } from 'node:http';
-import { isRobot, readCookies, systemOf } from './visitor.ts';
+import { isRobot, readCookies, systemOf, type VisitorHeaders } from './visitor.ts';
 
 export type System = 'ios' | 'android' | 'other';
 
@@ -32,7 +31,7 @@ export interface Visit {
 export interface VisitFacts {
   readonly nowMs: number;
   readonly method: string;
-  readonly headers: IncomingHttpHeaders;
+  readonly headers: VisitorHeaders;
   readonly path: string;
   /** With its question mark; empty without a query. */
   readonly search: string;

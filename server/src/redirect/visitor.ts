@@ -1,8 +1,12 @@
 // What a request says about its visitor: robot or person, system, cookies.
-import type { IncomingHttpHeaders } from 'node:http';
 import { isbot } from 'isbot';
 import { createBoundedMap } from '../kernel/bounded-map.ts';
 import type { System } from './visit.ts';
+
+/** What is read of a request's headers; names are Node's. */
+export type VisitorHeaders = Readonly<
+  Partial<Record<(typeof TELLING_HEADERS)[number] | 'referer' | 'cookie', string | undefined>>
+>;
 
 /** Programs that fetch links for somebody else and that the detector does not know as such. */
 const MORE_ROBOTS =
@@ -13,7 +17,7 @@ const MAX_KEPT_LENGTH = 512;
 
 const verdicts = createBoundedMap<string, boolean>(KEPT_USER_AGENTS);
 
-export function isRobot(method: string, headers: IncomingHttpHeaders, query: URLSearchParams): boolean {
+export function isRobot(method: string, headers: VisitorHeaders, query: URLSearchParams): boolean {
   if (method === 'HEAD' || (query.size > 0 && query.get('bot'))) return true;
   return isPrefetch(headers) || isRobotAgent(headers['user-agent'] ?? '');
 }
@@ -41,7 +45,7 @@ export const TELLING_HEADERS = [
 const PREFETCH = /prefetch|prerender|preview/i;
 
 /** A page that a browser loads ahead of a visit which may never come. */
-function isPrefetch(headers: IncomingHttpHeaders): boolean {
+function isPrefetch(headers: VisitorHeaders): boolean {
   return (
     saysPrefetch(headers['sec-purpose']) ||
     saysPrefetch(headers.purpose) ||
@@ -50,8 +54,8 @@ function isPrefetch(headers: IncomingHttpHeaders): boolean {
   );
 }
 
-function saysPrefetch(header: string | string[] | undefined): boolean {
-  return header !== undefined && PREFETCH.test(String(header));
+function saysPrefetch(header: string | undefined): boolean {
+  return header !== undefined && PREFETCH.test(header);
 }
 
 export function systemOf(userAgent: string): System {
