@@ -12,6 +12,7 @@ import { payments } from './migrations/0009-payments.ts';
 import { sortedScopes } from './migrations/0010-sorted-scopes.ts';
 import { paymentWork } from './migrations/0011-payment-work.ts';
 import { commissionLists } from './migrations/0012-commission-lists.ts';
+import { triggerPlans } from './migrations/0013-trigger-plans.ts';
 
 export const migrations: readonly Migration[] = [
   ground,
@@ -26,4 +27,5 @@ export const migrations: readonly Migration[] = [
   sortedScopes,
   paymentWork,
   commissionLists,
+  triggerPlans,
 ];
