@@ -270,9 +270,10 @@ async function compose(
 
 /** Pages and apps report clicks; they are counted where visits are. */
 async function composeClickTracking(db: Database, visits: Visits): Promise<ClickTracking> {
-  const hostnames = createHostnameCache({ load: createWorkspaceStore(db).findAllowedHostnames });
+  const hostnames = createHostnameCache({ db, load: createWorkspaceStore(db).findAllowedHostnames });
   await db.follow(hostnames.follower);
   const cards = createPartnerCards({
+    db,
     enrolments: createEnrolmentStore(db),
     discounts: createDiscountStore(db),
   });

@@ -43,7 +43,7 @@ import type { Services } from './operations.ts';
 import { createEarningSide } from './partners/earning-side.ts';
 import { createEnrolmentStore } from './partners/enrolment.store.ts';
 import { createLinkPrograms } from './partners/link-programs.ts';
-import { createPartnerSide } from './partners/partner-side.ts';
+import { createPartnerSide, type PartnerSideParts } from './partners/partner-side.ts';
 import { createProgramStore } from './partners/program.store.ts';
 import { createPaymentSide } from './payments/payment-side.ts';
 import { createQrCodes } from './qr/qr-codes.ts';
@@ -92,7 +92,12 @@ export function createServices(parts: ServiceParts): StoredServices {
     log,
   });
   const linkSide = createLinkSide(parts, ground, webhookSide);
-  const partnerSide = createPartners(parts, ground, linkSide.links);
+  const partnerSide = createPartners(
+    parts,
+    ground,
+    linkSide.links,
+    async (workspaceId, clickId) => (await paying.conversions.findClick(workspaceId, clickId))?.linkId,
+  );
   const paying = createPayingSide(parts, ground, webhookSide, partnerSide);
   const { users, tokens, files, domains, tags, folders } = ground;
   return {
@@ -170,7 +175,12 @@ function createLinkSide({ config, db, clock, ids }: ServiceParts, ground: Ground
   };
 }
 
-function createPartners({ db, clock, ids }: ServiceParts, ground: Ground, links: Services['links']) {
+function createPartners(
+  { db, clock, ids }: ServiceParts,
+  ground: Ground,
+  links: Services['links'],
+  findClickedLink: PartnerSideParts['findClickedLink'],
+) {
   const { workspaces, files, domains, folders, linkStore: store, record, remove } = ground;
   const partnerLinks = createPartnerLinkStore(db, store);
   return createPartnerSide({
@@ -180,6 +190,7 @@ function createPartners({ db, clock, ids }: ServiceParts, ground: Ground, links:
     folders,
     links,
     linksOfPartners: createLinksOfPartners({ store, partnerLinks, record, remove, clock }),
+    findClickedLink,
     saveImage: files.saveImage,
     clock,
     ids,

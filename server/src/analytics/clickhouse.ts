@@ -21,7 +21,7 @@ import {
   schema,
 } from './clickhouse-rows.ts';
 import { createEngineReader } from './engine-reader.ts';
-import { EVENT_TABLES, METADATA_TEXTS, toRecord } from './event-columns.ts';
+import { BLANK_ADDRESS, EVENT_TABLES, METADATA_TEXTS, toRecord } from './event-columns.ts';
 import { wholeListStatement } from './list-sql.ts';
 import type { EventKind } from './query.ts';
 import { createReadPool } from './read-pool.ts';
@@ -232,19 +232,19 @@ async function erase(
 ): Promise<void> {
   for (const table of ['lead', 'sale']) {
     await engine.run(
-      `alter table ${table} update metadata = '', ${METADATA_TEXTS} = map(), ip = ''
+      `alter table ${table} update metadata = '', ${METADATA_TEXTS} = map(), ${BLANK_ADDRESS}
         where workspace_id = ${placeholder(1)} and customer_id = ${placeholder(2)} and (metadata <> '' or ip <> '')`,
       [workspaceId, customerId],
     );
     if (clickIds.length > 0)
       await engine.run(
-        `alter table ${table} update ip = '' where ip <> '' and click_id in ${listPlaceholder(1)}`,
+        `alter table ${table} update ${BLANK_ADDRESS} where ip <> '' and click_id in ${listPlaceholder(1)}`,
         [clickIds],
       );
   }
   if (clickIds.length > 0)
     await engine.run(
-      `alter table click update ip = '' where ip <> '' and id in ${listPlaceholder(1)}${timeRange(clickIds)}`,
+      `alter table click update ${BLANK_ADDRESS} where ip <> '' and id in ${listPlaceholder(1)}${timeRange(clickIds)}`,
       [clickIds],
     );
 }

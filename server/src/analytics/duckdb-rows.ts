@@ -3,7 +3,13 @@
 import { CLICK_COLUMNS, type ClickRecord, joinClick } from './click-record.ts';
 import type { LeadRecord, SaleRecord } from './conversion-record.ts';
 import { type Connection, UNIT } from './duckdb-engine.ts';
-import { conversionValues, EVENT_COLUMNS, EVENT_TABLES, METADATA_TEXTS } from './event-columns.ts';
+import {
+  BLANK_ADDRESS,
+  conversionValues,
+  EVENT_COLUMNS,
+  EVENT_TABLES,
+  METADATA_TEXTS,
+} from './event-columns.ts';
 import type { LinkRow } from './link-row.ts';
 import { metadataTexts } from './metadata.ts';
 import type { PartnerRow } from './partner-row.ts';
@@ -142,16 +148,16 @@ async function erase(connection: Connection, erasure: Erasure, number: number): 
   const { workspaceId, customerId, clickIds } = erasure;
   for (const table of ['lead', 'sale']) {
     await connection.run(
-      `update ${table} set metadata = '', ${METADATA_TEXTS} = map(), ip = '' where workspace_id = $1 and customer_id = $2`,
+      `update ${table} set metadata = '', ${METADATA_TEXTS} = map(), ${BLANK_ADDRESS} where workspace_id = $1 and customer_id = $2`,
       [workspaceId, customerId],
     );
   }
   if (clickIds.length === 0) return;
   const ids = clickIds.map(plain).join(LIST);
   const among = `in (select unnest(string_split($1, '${LIST}')))`;
-  await connection.run(`update click set ip = '' where id ${among}${timeRange(clickIds)}`, [ids]);
+  await connection.run(`update click set ${BLANK_ADDRESS} where id ${among}${timeRange(clickIds)}`, [ids]);
   for (const table of ['lead', 'sale'])
-    await connection.run(`update ${table} set ip = '' where click_id ${among}`, [ids]);
+    await connection.run(`update ${table} set ${BLANK_ADDRESS} where click_id ${among}`, [ids]);
   await connection.run(`insert into erased_click select unnest(string_split($1, '${LIST}')), $2`, [
     ids,
     BigInt(number),

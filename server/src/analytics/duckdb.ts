@@ -8,7 +8,7 @@ import { DUCKDB } from './dialect.ts';
 import { type Connection, type DuckdbEngine, type DuckdbOptions, openEngine } from './duckdb-engine.ts';
 import { columnNames, createTables, insertBatch } from './duckdb-rows.ts';
 import { createEngineReader } from './engine-reader.ts';
-import { toRecord } from './event-columns.ts';
+import { toRecord, URL_WITHOUT_ADDRESS } from './event-columns.ts';
 import { wholeListStatement } from './list-sql.ts';
 import { createReadPool } from './read-pool.ts';
 import type { EventBatch, EventCounts, EventStore } from './store.ts';
@@ -266,7 +266,8 @@ async function holdsErased(connection: Connection, file: string, clicks: ErasedC
 
 function writeBlanked(connection: Connection, from: string, to: string, clicks: ErasedClicks): Promise<void> {
   return connection.run(
-    `copy (select * replace (case when ${among(clicks)} then '' else ip end as ip) from read_parquet(${text(from)}))
+    `copy (select * replace (if(${among(clicks)}, '', ip) as ip, if(${among(clicks)}, ${URL_WITHOUT_ADDRESS}, url) as url)
+      from read_parquet(${text(from)}))
       to ${text(to)} (${PARQUET})`,
   );
 }

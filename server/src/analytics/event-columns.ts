@@ -12,6 +12,11 @@ export const EVENT_TABLES = { clicks: 'click', leads: 'lead', sales: 'sale' } as
 /** Texts of metadata by their path, a map from text to text; only leads and sales have it, and nobody reads it out. */
 export const METADATA_TEXTS = 'metadata_texts';
 
+/** Destinations that are told the visitor's address have it as a parameter. In the words of every engine. */
+export const URL_WITHOUT_ADDRESS = "replace(url, concat('=', replace(ip, ':', '%3A')), '=')";
+/** For an `update`, all of which reads the row as it was before. */
+export const BLANK_ADDRESS = `url = ${URL_WITHOUT_ADDRESS}, ip = ''`;
+
 export interface EventColumn {
   readonly name: string;
   readonly type: ColumnType;

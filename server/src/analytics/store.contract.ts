@@ -221,7 +221,17 @@ export function eventStoreContract(newPlace: () => Promise<StorePlace>): void {
     const store = await (await newPlace()).open();
     const timeMs = Date.UTC(2027, 0, 15);
     const ids = createClickIds(manualClock(timeMs));
-    const [first, other] = [clickRecord(1, { id: ids(), timeMs }), clickRecord(2, { id: ids(), timeMs })];
+    const [ip, told] = [
+      '2001:4860:4860::8888',
+      'https://acme.sng.link/x?ip=2001%3A4860%3A4860%3A%3A8888&n=1',
+    ];
+    const first = clickRecord(1, { id: ids(), timeMs, ip, url: told });
+    const other = clickRecord(2, {
+      id: ids(),
+      timeMs,
+      ip: '8.8.8.8',
+      url: 'https://acme.sng.link/x?ip=8.8.8.8',
+    });
     const leads = [
       leadRecord('l1', { click: first }),
       leadRecord('l2', { click: other, customerId: 'cus_2' }),
@@ -234,7 +244,7 @@ export function eventStoreContract(newPlace: () => Promise<StorePlace>): void {
     const erasures = [{ workspaceId: 'ws_1', customerId: 'cus_1', clickIds: [first.id, 'imported'] }];
     await store.append({ clicks: [], links: [], erasures }, at(200));
     await store.append({ clicks: [], links: [], leads, sales }, at(300));
-    const blank = { metadata: '', click: { ...first, ip: '' } };
+    const blank = { metadata: '', click: { ...first, ip: '', url: 'https://acme.sng.link/x?ip=&n=1' } };
     assert.deepEqual(await store.findClick(first.id), blank.click);
     assert.deepEqual(await store.findClick(other.id), other);
     assert.deepEqual(await listLeads(store), [{ ...leads[0], ...blank }, leads[1]]);

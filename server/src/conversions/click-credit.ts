@@ -25,7 +25,7 @@ export function createClickCredit(parts: ClickCreditParts) {
   async function findClick(
     workspaceId: string,
     id: string,
-    customer: Customer | undefined,
+    customer?: Customer,
   ): Promise<ClickRecord | undefined> {
     const own = customer && (await store.findOwnClick(customer.id, id));
     const click = own ?? (await store.findIndexedClick(id)) ?? (await findRecordedClick(id));
@@ -52,6 +52,8 @@ export function createClickCredit(parts: ClickCreditParts) {
   }
 
   return {
+    findClick,
+
     /** `clickId` empty: only the click that brought the customer can get the credit. */
     async creditLead(
       workspaceId: string,

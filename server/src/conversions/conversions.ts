@@ -20,7 +20,8 @@ export interface ConversionsParts
 
 export function createConversions(parts: ConversionsParts) {
   const madeClicks = createMadeClicks(parts);
-  const recording = createRecording({ ...parts, credit: createClickCredit(parts), madeClicks });
+  const credit = createClickCredit(parts);
+  const recording = createRecording({ ...parts, credit, madeClicks });
   const leads = createLeads(recording);
   const sales = createSales(recording, leads, parts.currencies);
 
@@ -29,6 +30,8 @@ export function createConversions(parts: ConversionsParts) {
     trackSale: sales.track,
     refund: createRefunds(recording),
     enter: createEnteredConversions(recording, leads, sales),
+    /** Undefined when the workspace has no such click. */
+    findClick: (workspaceId: string, id: string) => credit.findClick(workspaceId, id),
   };
 }
 

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createHostnameCache } from './hostname-cache.ts';
 
+const db = { inTransaction: false };
+
 /** A store whose answers the test can hold back. */
 function slowStore(rows: Record<string, readonly string[]>) {
   const asked: string[][] = [];
@@ -26,7 +28,7 @@ const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 test('a workspace is read once, and together with others of the same turn', async () => {
   const store = slowStore({ ws_1: ['a.example'], ws_2: [] });
-  const cache = createHostnameCache(store);
+  const cache = createHostnameCache({ db, ...store });
   const found = await Promise.all(['ws_1', 'ws_2', 'ws_1', 'ws_0'].map(cache.find));
   assert.deepEqual(found, [['a.example'], [], ['a.example'], undefined]);
   assert.deepEqual(await cache.find('ws_1'), ['a.example']);
@@ -36,7 +38,7 @@ test('a workspace is read once, and together with others of the same turn', asyn
 
 test('a change of a workspace, or of anything when news were missed, is read anew', async () => {
   const rows = { ws_1: ['a.example'] };
-  const cache = createHostnameCache(slowStore(rows));
+  const cache = createHostnameCache({ db, ...slowStore(rows) });
   await cache.find('ws_1');
   rows.ws_1 = ['b.example'];
   assert.deepEqual(await cache.find('ws_1'), ['a.example']);
@@ -50,7 +52,7 @@ test('a change of a workspace, or of anything when news were missed, is read ane
 test('what was read before a change is not kept after it', async () => {
   const rows = { ws_1: ['before.example'] };
   const store = slowStore(rows);
-  const cache = createHostnameCache(store);
+  const cache = createHostnameCache({ db, ...store });
   const release = store.holdBack();
   const early = cache.find('ws_1');
   await turn();
@@ -67,6 +69,7 @@ test('what was read before a change is not kept after it', async () => {
 test('a read that fails is tried again', async () => {
   let fails = true;
   const cache = createHostnameCache({
+    db,
     load: async (ids) => {
       if (fails) throw new Error('down');
       return new Map(ids.map((id) => [id, []]));
@@ -78,7 +81,7 @@ test('a read that fails is tried again', async () => {
 });
 
 test('only events of workspaces are news', () => {
-  const { follower } = createHostnameCache(slowStore({}));
+  const { follower } = createHostnameCache({ db, ...slowStore({}) });
   const digest = (type: string) => follower.digest({ workspaceId: 'ws_1', type, payload: {} });
   assert.deepEqual(['workspace.updated', 'workspace.imported', 'link.updated'].map(digest), [
     'ws_1',

@@ -3,6 +3,7 @@
 import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
 import { contains } from '../db/like.ts';
+import { keepInDestination } from '../kernel/ip-privacy.ts';
 import { withoutPerson } from './customer.ts';
 
 export interface CustomerEvent {
@@ -40,13 +41,14 @@ export function createCustomerTraceStore(db: Database) {
 
   /** Blanks some events that still hold something of the person; returns the ids of their clicks. */
   async function blankEvents(table: EventTable, customerId: string, limit: number): Promise<string[]> {
-    const { rows } = await sql<{ id: string; click_id: string; click: string }>`
-      select id, click_id, click from ${sql.table(table)} where customer_id = ${customerId}
+    const { rows } = await sql<{ id: string; click_id: string; click: string; url?: string }>`
+      select id, click_id, click ${table === 'lead' ? sql`, url` : sql``} from ${sql.table(table)} where customer_id = ${customerId}
       and (metadata is not null or not ${contains(sql.ref('click'), NO_ADDRESS)}) limit ${limit}`.execute(
       db.query,
     );
-    for (const { id, click } of rows) {
-      await sql`update ${sql.table(table)} set metadata = null, click = ${withoutAddress(click)}
+    for (const { id, click, url } of rows) {
+      const led = url === undefined ? sql`` : sql`, url = ${keepInDestination(url, addressOf(click), '')}`;
+      await sql`update ${sql.table(table)} set metadata = null, click = ${withoutAddress(click)} ${led}
         where id = ${id}`.execute(db.query);
     }
     return rows.map((row) => row.click_id);
@@ -147,8 +149,15 @@ function matches(values: Readonly<Record<'workspace_id' | 'kind' | 'key', string
   )}`;
 }
 
-function withoutAddress(click: string): string {
-  return JSON.stringify({ ...(JSON.parse(click) as object), ip: '' });
+function addressOf(click: string): string {
+  return (JSON.parse(click) as { ip?: string }).ip ?? '';
+}
+
+/** Also where the destination was told it. */
+function withoutAddress(text: string): string {
+  const click = JSON.parse(text) as { url?: string };
+  const url = click.url && keepInDestination(click.url, addressOf(text), '');
+  return JSON.stringify({ ...click, ip: '', ...(url && { url }) });
 }
 
 function blanked(json: string, customerId: string): string {

@@ -2,7 +2,7 @@
 // node or another, drops what it is about, and what was read before a change is never kept after it.
 import { batchPerTurn } from '../kernel/batch.ts';
 import { createBoundedMap } from '../kernel/bounded-map.ts';
-import type { CommittedEvent, Follower } from './database.ts';
+import type { CommittedEvent, Database, Follower } from './database.ts';
 
 export interface FollowedCache<V> {
   /** Undefined when there is no such thing. */
@@ -11,6 +11,7 @@ export interface FollowedCache<V> {
 }
 
 export interface FollowedCacheOptions<V> {
+  readonly db: Pick<Database, 'inTransaction'>;
   /** The same on every node. */
   readonly name: string;
   /** By key; those that do not exist are left out. */
@@ -26,7 +27,7 @@ export const EVERYTHING = '';
 export function createFollowedCache<V extends NonNullable<unknown>>(
   options: FollowedCacheOptions<V>,
 ): FollowedCache<V> {
-  const { name, load, keyOf, max } = options;
+  const { db, name, load, keyOf, max } = options;
   const kept = createBoundedMap<string, V>(max);
   /** What is being read now. A change takes it off: what was read before the change is not kept. */
   const loading = new Map<string, Promise<V | undefined>>();
@@ -45,13 +46,22 @@ export function createFollowedCache<V extends NonNullable<unknown>>(
     return started;
   }
 
+  /**
+   * In a transaction everybody reads for themselves: who holds a connection must not wait for somebody who waits for
+   * one, and what is not committed is not kept.
+   */
+  async function read(key: string): Promise<V | undefined> {
+    if (db.inTransaction) return (await load([key])).get(key);
+    return loading.get(key) ?? fetch(key);
+  }
+
   function clear(): void {
     loading.clear();
     kept.clear();
   }
 
   return {
-    find: async (key) => kept.get(key) ?? loading.get(key) ?? fetch(key),
+    find: async (key) => kept.get(key) ?? read(key),
     follower: {
       name,
       digest: keyOf,

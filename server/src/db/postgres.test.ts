@@ -5,6 +5,7 @@ import { sql } from 'kysely';
 import { silentLog } from '../kernel/log.ts';
 import { onPostgres, type TestDatabases } from '../testing/databases.ts';
 import { type Database, describeStoreFailure, openDatabase, type Queries } from './database.ts';
+import { createFollowedCache } from './followed-cache.ts';
 
 const isUnreachable = (error: unknown) => describeStoreFailure(error) === 'The database cannot be reached.';
 
@@ -94,6 +95,22 @@ onPostgres('Failures', (databases) => {
       await assert.rejects(db.ping(), (error) => describeStoreFailure(error) === 'The database is busy.');
     });
     await db.ping();
+  });
+
+  test('a transaction does not wait for a look-up of others, who may be waiting for its connection', async () => {
+    const db = await databases.openAt(await databases.place(), { postgres: { poolSize: 1 } });
+    const cache = createFollowedCache({
+      db,
+      name: 'numbers',
+      max: 10,
+      keyOf: () => undefined,
+      load: async (keys) => {
+        const { rows } = await sql<{ n: number }>`select 1 as n`.execute(db.query);
+        return new Map(keys.map((key) => [key, rows[0]?.n as number]));
+      },
+    });
+    const [outside, inside] = [cache.find('a'), db.write(() => cache.find('a'))];
+    assert.deepEqual(await Promise.all([inside, outside]), [1, 1]);
   });
 
   test('a server that is not there is a clear error', async () => {

@@ -14,3 +14,15 @@ export function keptAddress(address: string, privacy: IpPrivacy, isProtected: bo
   if (privacy === 'truncate') return truncateAddress(address);
   return privacy === 'drop' || isProtected ? '' : address;
 }
+
+/** Some destinations are given the visitor's address as a parameter: it is replaced by what is kept of it. */
+export function keepInDestination(url: string, address: string, kept: string): string {
+  const parameter = encodeURIComponent(address);
+  if (address === '' || kept === address || !url.includes(parameter)) return url;
+  return url
+    .split(/(?=[?&#])/)
+    .map((part) =>
+      part.endsWith(`=${parameter}`) ? part.slice(0, -parameter.length) + encodeURIComponent(kept) : part,
+    )
+    .join('');
+}

@@ -53,6 +53,8 @@ export interface NewEnrolment {
   readonly group: PartnerGroup;
   readonly status: EnrolmentStatus;
   readonly tenantId?: string | null;
+  /** Who has brought them; it is for the caller to know that this is somebody else, of the same program. */
+  readonly referredByPartnerId?: string | null | undefined;
 }
 
 const HANDLE_TRIES = 5;
@@ -159,7 +161,7 @@ function newPartner({ email, name, ...profile }: Profile, id: string, nowMs: num
 }
 
 function newEnrolment(wanted: NewEnrolment, id: string, nowMs: number): Enrolment {
-  const { program, partner, group, status, tenantId = null } = wanted;
+  const { program, partner, group, status, tenantId = null, referredByPartnerId = null } = wanted;
   return {
     id,
     programId: program.id,
@@ -170,7 +172,7 @@ function newEnrolment(wanted: NewEnrolment, id: string, nowMs: number): Enrolmen
     status,
     ...(status === 'approved' ? rewardsOf(group) : NO_REWARDS),
     applicationId: null,
-    referredByPartnerId: null,
+    referredByPartnerId,
     bannedAt: null,
     bannedReason: null,
     linksStoppedAt: null,

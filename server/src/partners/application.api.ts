@@ -18,6 +18,7 @@ import {
   groupRef,
   partnerIdAnswer,
   personName,
+  referredByPartnerId,
   tenantId,
 } from './partner-fields.ts';
 
@@ -178,6 +179,14 @@ function publicOperations(applications: Applications): Operation[] {
           .default({})
           .describe('By the id of the field.'),
         socials: socials.default({}),
+        via: z
+          .string()
+          .trim()
+          .max(600)
+          .optional()
+          .describe(
+            'Who has brought the applicant: the key of a link of a partner, or the id of a click on one (dub_id). Anything else is passed over.',
+          ),
       }),
       response: {
         status: 201,
@@ -223,6 +232,7 @@ function invitationOperations(invitations: Invitations): Operation[] {
         name: personName.nullable().optional(),
         groupId: groupRef.optional(),
         tenantId: tenantId.optional(),
+        referredByPartnerId: referredByPartnerId.optional(),
       }),
       secret: true,
       response: {

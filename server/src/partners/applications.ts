@@ -38,6 +38,7 @@ import {
 } from './partner.ts';
 import type { ApplicationRequirement, Program } from './program.ts';
 import type { Programs } from './programs.ts';
+import type { Referrers } from './referrers.ts';
 
 export type RejectionReason = (typeof APPLICATION_REJECTIONS)[number];
 
@@ -58,6 +59,8 @@ export interface Submission {
   readonly country?: string | null | undefined;
   readonly answers: RawAnswers;
   readonly socials: Socials;
+  /** Who has brought them, as they know it. */
+  readonly via?: string | undefined;
 }
 
 export interface Rejection {
@@ -78,6 +81,7 @@ export interface ApplicationsParts {
   readonly enrolments: Enrolments;
   readonly admissions: Admissions;
   readonly changes: EnrolmentChanges;
+  readonly referrers: Referrers;
   readonly effects: EffectList;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -91,7 +95,7 @@ const REJECTIONS_PER_RUN = 100;
 
 export function createApplications(parts: ApplicationsParts) {
   const { db, store, enrolmentStore, programs, groups, enrolments, admissions, changes, effects } = parts;
-  const { clock, ids } = parts;
+  const { referrers, clock, ids } = parts;
 
   /** The group that is applied to, and its form; not found unless it is published. */
   async function getForm(
@@ -104,14 +108,28 @@ export function createApplications(parts: ApplicationsParts) {
     return { program, group, form: group.applicationForm };
   }
 
-  /** Whoever is in the program already, in whatever way, gets the same answer. */
-  async function enrolApplicant(program: Program, partner: Partner, group: PartnerGroup): Promise<Enrolment> {
-    const inserted = await admissions.insert({ program, partner, group, status: 'pending' });
+  /**
+   * Whoever is in the program already, in whatever way, gets the same answer. Of somebody who applies again the last
+   * one who brought them counts.
+   */
+  async function enrolApplicant(
+    program: Program,
+    partner: Partner,
+    group: PartnerGroup,
+    referrerId: string | null,
+  ): Promise<Enrolment> {
+    const brought = referrerId !== null && referrerId !== partner.id && { referredByPartnerId: referrerId };
+    const inserted = await admissions.insert({ program, partner, group, status: 'pending', ...brought });
     if (inserted) return inserted;
     const known = await enrolmentStore.findByPartner(program.id, partner.id);
     if (!known || !canHappen(known.status, 'reapply') || !mayReapply(known, clock.now()))
       throw appliedAlready();
-    return changes.change(known, 'reapply', { groupId: group.id, createdAt: clock.now(), rejectedAt: null });
+    return changes.change(known, 'reapply', {
+      groupId: group.id,
+      createdAt: clock.now(),
+      rejectedAt: null,
+      ...brought,
+    });
   }
 
   async function decide(
@@ -189,10 +207,11 @@ export function createApplications(parts: ApplicationsParts) {
       const formData = readAnswers(form, given.answers);
       const socials = readSocials(form, given.socials);
       const { name, email, country = null } = given;
+      const referrerId = await referrers.findVia(program, given.via);
       return db.write(async () => {
         const group = await groups.getFor(program, named.id).catch(hideGroup);
         const partner = await admissions.findOrCreatePartner({ name, email, country, ...socials });
-        const applicant = await enrolApplicant(program, partner, group);
+        const applicant = await enrolApplicant(program, partner, group, referrerId);
         const nowMs = clock.now();
         const application: Application = {
           id: ids('pga_'),

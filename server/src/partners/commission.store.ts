@@ -4,7 +4,7 @@ import { type Insertable, type Selectable, type SqlBool, sql } from 'kysely';
 import type { Database } from '../db/database.ts';
 import { fromJson, toColumns, toFields, toJson } from '../db/row.ts';
 import type { Schema } from '../db/schema.ts';
-import type { Commission, CommissionType } from './commission.ts';
+import { type Commission, type CommissionType, JOINED_NAME } from './commission.ts';
 import {
   COMMISSION_TRANSITIONS,
   type CommissionStatus,
@@ -239,9 +239,11 @@ export function createCommissionStore(db: Database) {
       nowMs: number,
     ): Promise<{ earned: number; inPayout: number }> {
       const { from, to } = COMMISSION_TRANSITIONS.cancel;
-      const lost = sql<SqlBool>`exists (select 1 from commission source
+      const joined = `${JOINED_NAME}${sourcePartnerId}`;
+      // The sum for somebody who joined goes only if it was doubted: it is no share.
+      const lost = sql<SqlBool>`(exists (select 1 from commission source
         where source.id = commission.source_commission_id and source.partner_id = ${sourcePartnerId}
-          and source.status = ${to})`;
+          and source.status = ${to}) or (commission.invoice_id = ${joined} and commission.status = 'hold'))`;
       const open = sql<SqlBool>`(payout_id is null or payout_id = ${payoutId ?? ''})`;
       const sum = (statuses: readonly CommissionStatus[], inPayout: boolean) =>
         sumEarned((query) => {
@@ -267,17 +269,23 @@ export function createCommissionStore(db: Database) {
 
     /** Those on hold that no open finding concerns any more are pending again; returns what they are worth. */
     async releaseHeld(earner: Earner, partnerLevel: readonly string[], nowMs: number): Promise<number> {
+      const types = sql.join(partnerLevel.map((type) => sql`${type}`));
       const found = sql<SqlBool>`exists (
         select 1 from fraud_group where fraud_group.program_id = commission.program_id
           and fraud_group.partner_id = commission.partner_id and fraud_group.status = 'pending'
-          and (fraud_group.type in (${sql.join(partnerLevel.map((type) => sql`${type}`))})
+          and (fraud_group.type in (${types})
             or exists (select 1 from fraud_event where fraud_event.commission_id = commission.id
               and fraud_event.fraud_group_id = fraud_group.id)))`;
       // A share of what is held itself waits with it.
       const sourceHeld = sql<SqlBool>`exists (select 1 from commission source
         where source.id = commission.source_commission_id and source.status = 'hold')`;
+      // So does the sum for somebody who joined, while something about them is open.
+      const doubted = sql<SqlBool>`exists (select 1 from fraud_group
+        where fraud_group.program_id = commission.program_id and fraud_group.status = 'pending'
+          and fraud_group.partner_id = substr(commission.invoice_id, ${sql.lit(JOINED_NAME.length + 1)})
+          and fraud_group.type in (${types}))`;
       const { from, to } = COMMISSION_TRANSITIONS.clear;
-      const free = sql<SqlBool>`not ${found} and not ${sourceHeld}`;
+      const free = sql<SqlBool>`not ${found} and not ${sourceHeld} and not ${doubted}`;
       const worth = await sumEarned((query) =>
         query
           .where('program_id', '=', earner.programId)

@@ -7,6 +7,8 @@ import { type CommissionStatus, EARNED_STATUSES } from './commission-states.ts';
 export const COMMISSION_TYPES = ['click', 'lead', 'sale', 'referral', 'custom'] as const;
 export type CommissionType = (typeof COMMISSION_TYPES)[number];
 export const MAX_DESCRIPTION_LENGTH = 190;
+/** What the sum for somebody who joined is named by; the id of that partner follows. */
+export const JOINED_NAME = 'referral:partnerApproved:';
 
 type Stored = Fields<Selectable<Schema['commission']>>;
 

@@ -36,6 +36,8 @@ export const GROUP_SORTS = [
 ] as const;
 export type GroupSort = (typeof GROUP_SORTS)[number];
 
+const MAX_DOMAINS = 10;
+
 const TOTALS: readonly (keyof GroupTotals)[] = [
   'totalPartners',
   'totalClicks',
@@ -197,6 +199,19 @@ function createDefaultLinkStore(db: Database) {
         .orderBy('id')
         .execute();
       return rows.map(toDefaultLink);
+    },
+
+    /** Of all groups of the program; at most a few. */
+    async findDefaultDomains(programId: string): Promise<string[]> {
+      const rows = await db.query
+        .selectFrom('group_default_link')
+        .select('domain')
+        .distinct()
+        .where('program_id', '=', programId)
+        .orderBy('domain')
+        .limit(MAX_DOMAINS)
+        .execute();
+      return rows.map(({ domain }) => domain);
     },
 
     async insertDefaultLink(link: DefaultLink): Promise<void> {

@@ -2,7 +2,7 @@
 import type { Database } from '../db/database.ts';
 import type { Actor } from '../http/operation.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { AppError } from '../kernel/errors.ts';
+import { AppError, invalid } from '../kernel/errors.ts';
 import { randomText, sha256Hex } from '../kernel/ids.ts';
 import type { Admissions } from './admissions.ts';
 import type { ApplicationStore, Invite } from './application.store.ts';
@@ -17,6 +17,7 @@ import { type Enrolment, type Partner, tenantTaken } from './partner.ts';
 import type { ProgramStore } from './program.store.ts';
 import type { Program } from './program.ts';
 import type { Programs } from './programs.ts';
+import type { Referrers } from './referrers.ts';
 
 const VALID_MS = 14 * 86_400_000;
 const TOKEN_LENGTH = 40;
@@ -31,7 +32,16 @@ export interface InvitationsParts {
   readonly enrolments: Enrolments;
   readonly admissions: Admissions;
   readonly changes: EnrolmentChanges;
+  readonly referrers: Referrers;
   readonly clock: Clock;
+}
+
+export interface InvitationRequest {
+  readonly email: string;
+  readonly name?: string | null | undefined;
+  readonly groupId?: string | undefined;
+  readonly tenantId?: string | undefined;
+  readonly referredByPartnerId?: string | undefined;
 }
 
 export interface Invitation {
@@ -41,17 +51,19 @@ export interface Invitation {
 }
 
 export function createInvitations(parts: InvitationsParts) {
-  const { db, store, enrolmentStore, programs, groups, enrolments, admissions, changes, clock } = parts;
+  const { db, store, enrolmentStore, programs, groups, enrolments, admissions, changes } = parts;
+  const { referrers, clock } = parts;
 
   /** Whoever was invited, has declined or was rejected can be invited again; others are in the program already. */
   async function enrolInvited(
     program: Program,
     partner: Partner,
     group: PartnerGroup,
-    tenantId: string | undefined,
+    { tenantId, referredByPartnerId }: InvitationRequest,
   ): Promise<Enrolment> {
+    if (referredByPartnerId === partner.id) throw invalid('referredByPartnerId', 'nobody brings themselves');
     const wanted = { program, partner, group, status: 'invited', tenantId: tenantId ?? null } as const;
-    const inserted = await admissions.insert(wanted);
+    const inserted = await admissions.insert({ ...wanted, referredByPartnerId });
     if (inserted) return inserted;
     const known = await enrolmentStore.findByPartner(program.id, partner.id);
     if (!known) throw tenantTaken();
@@ -61,7 +73,11 @@ export function createInvitations(parts: InvitationsParts) {
         `custom: email: this partner is in the program already (${known.status})`,
       );
     }
-    return changes.change(known, 'invite', { groupId: group.id, ...(tenantId && { tenantId }) });
+    return changes.change(known, 'invite', {
+      groupId: group.id,
+      ...(tenantId && { tenantId }),
+      ...(referredByPartnerId && { referredByPartnerId }),
+    });
   }
 
   /** What the secret opens. Both ends of it are looked at under a lock, so that it works once. */
@@ -76,21 +92,14 @@ export function createInvitations(parts: InvitationsParts) {
   }
 
   return {
-    create(
-      actor: Actor,
-      request: {
-        readonly email: string;
-        readonly name?: string | null | undefined;
-        readonly groupId?: string | undefined;
-        readonly tenantId?: string | undefined;
-      },
-    ): Promise<Invitation> {
+    create(actor: Actor, request: InvitationRequest): Promise<Invitation> {
       return db.write(async () => {
-        const { email, name, groupId, tenantId } = request;
+        const { email, name, groupId, referredByPartnerId } = request;
         const program = await programs.getOfWorkspace(actor.workspaceId);
         const group = await groups.getFor(program, groupId);
+        await referrers.assertKnown(program, referredByPartnerId);
         const partner = await admissions.findOrCreatePartner({ email, name });
-        const enrolment = await enrolInvited(program, partner, group, tenantId);
+        const enrolment = await enrolInvited(program, partner, group, request);
         const token = randomText(TOKEN_LENGTH);
         const expiresAt = clock.now() + VALID_MS;
         const invite = { hashedToken: sha256Hex(token), programId: program.id, enrolmentId: enrolment.id };

@@ -112,12 +112,22 @@ const ACTIONS: Readonly<Record<string, (history: History) => Promise<unknown>>> 
   wait: async ({ t, random }) => t.clock.advance(random.whole(3) * DAY_MS),
   /** All of these at the same time: whoever comes second sees what the first has done. */
   async rush(history) {
-    const names = Array.from({ length: 3 }, () => history.random.pick(AT_ONCE));
+    const names = Array.from({ length: 5 }, () => history.random.pick(AT_ONCE));
     history.done.push(...names);
     await Promise.all(names.map((name) => ACTIONS[name]?.(history)));
   },
 };
-const AT_ONCE = ['refund', 'custom', 'clawback', 'correct', 'reprice', 'gather', 'changePlace'];
+const AT_ONCE = [
+  'refund',
+  'custom',
+  'clawback',
+  'correct',
+  'reprice',
+  'gather',
+  'confirmAtOnce',
+  'pay',
+  'changePlace',
+];
 /** What happens most is what happens most in life. */
 const OFTEN = [
   'sell',

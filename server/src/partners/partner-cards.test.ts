@@ -64,6 +64,7 @@ eachDatabase('clicks on links of partners', (databases) => {
 test('a partner is read once until something about it changes, whoever it is', async () => {
   const asked: string[][] = [];
   const cards = createPartnerCards({
+    db: { inTransaction: false },
     enrolments: {
       async findEnrolled(_programId, partnerIds) {
         asked.push([...partnerIds]);

@@ -1,5 +1,6 @@
 // What pages are told of the partner behind a link, in memory, so that a click that a page reports costs no query.
 // Dropped when the partner's place in the program or a discount changes.
+import type { Database } from '../db/database.ts';
 import { createFollowedCache, EVERYTHING, type FollowedCache } from '../db/followed-cache.ts';
 import type { EnrolmentStore } from './enrolment.store.ts';
 import { mayEarn } from './enrolment-states.ts';
@@ -20,6 +21,7 @@ export interface PartnerCard {
 }
 
 export interface PartnerCardsParts {
+  readonly db: Pick<Database, 'inTransaction'>;
   readonly enrolments: Pick<EnrolmentStore, 'findEnrolled'>;
   readonly discounts: Pick<DiscountStore, 'findByIds'>;
   readonly maxPartners?: number;
@@ -32,7 +34,7 @@ interface LinkOwner {
 
 const NOBODY: PartnerCard = {};
 
-export function createPartnerCards({ enrolments, discounts, maxPartners = 50_000 }: PartnerCardsParts) {
+export function createPartnerCards({ db, enrolments, discounts, maxPartners = 50_000 }: PartnerCardsParts) {
   async function loadOf(programId: string, keys: readonly string[]): Promise<[string, PartnerCard][]> {
     const partnerIds = keys.map((key) => key.slice(key.indexOf('/') + 1));
     const found = await enrolments.findEnrolled(programId, partnerIds);
@@ -51,6 +53,7 @@ export function createPartnerCards({ enrolments, discounts, maxPartners = 50_000
   }
 
   const cache: FollowedCache<PartnerCard> = createFollowedCache({
+    db,
     name: 'partner-cards',
     async load(keys) {
       const byProgram = Map.groupBy(keys, (key) => key.slice(0, key.indexOf('/')));

@@ -26,6 +26,13 @@ export const partnerWish = {
   tenantId: tenantId.optional(),
 };
 
+export const referredByPartnerId = z
+  .string()
+  .trim()
+  .min(1)
+  .max(190)
+  .describe('The partner of the program who has brought this one, and may earn by that.');
+
 /** What may be chosen for the links of a partner; the rest is the program's. */
 export const linkProps = createBody
   .pick({
@@ -66,6 +73,9 @@ export const newPartner = z.object({
     .describe('The address of an image, or a base64 data URL.'),
   tenantId: tenantId.optional(),
   groupId: groupRef.optional().describe('The id or the slug of a group; the default group if absent.'),
+  referredByPartnerId: referredByPartnerId
+    .optional()
+    .describe('The partner of the program who has brought this one. Of no effect on who is there already.'),
   country: country.nullable().optional(),
   description: z.string().trim().max(5_000).nullable().optional(),
   linkProps: linkProps.optional(),

@@ -36,6 +36,7 @@ import { createPayoutStore } from './payout.store.ts';
 import { createProgramStore } from './program.store.ts';
 import { createPrograms } from './programs.ts';
 import { createReferralSide } from './referral-side.ts';
+import { createReferrers, type ReferrersParts } from './referrers.ts';
 import { createDiscountStore, createRewardStore } from './reward.store.ts';
 import { createDiscounts, createRewards } from './rewards.ts';
 
@@ -46,6 +47,7 @@ export interface PartnerSideParts {
   readonly folders: Folders;
   readonly links: Links;
   readonly linksOfPartners: LinksOfPartners;
+  readonly findClickedLink: ReferrersParts['findClickedLink'];
   readonly saveImage: SaveImage;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -115,6 +117,7 @@ export function createPartnerSide(parts: PartnerSideParts) {
   const lists = createEnrolmentListStore(db);
   const terms = { ...parts, groupStore, enrolments: enrolmentStore, groups, programs };
   const tags = createPartnerTags({ ...parts, store: tagStore, enrolmentStore, enrolments, programs });
+  const referrers = createReferrers({ ...parts, enrolments, groups: groupStore });
   const joining = {
     ...parts,
     store: applications,
@@ -125,6 +128,7 @@ export function createPartnerSide(parts: PartnerSideParts) {
     enrolments,
     admissions,
     changes,
+    referrers,
     effects,
   };
   const ledger = createCommissionLedger({
@@ -151,6 +155,7 @@ export function createPartnerSide(parts: PartnerSideParts) {
     enrolments,
     admissions,
     changes,
+    referrers,
   });
   const partnerLinks = createPartnerLinks({
     ...parts,

@@ -25,6 +25,7 @@ import { type BanReason, type Enrolment, tenantTaken } from './partner.ts';
 import type { PartnerTags } from './partner-tags.ts';
 import type { Program } from './program.ts';
 import type { Programs } from './programs.ts';
+import type { Referrers } from './referrers.ts';
 
 export interface PartnersParts {
   readonly db: Database;
@@ -37,6 +38,7 @@ export interface PartnersParts {
   readonly enrolments: Enrolments;
   readonly admissions: Admissions;
   readonly changes: EnrolmentChanges;
+  readonly referrers: Referrers;
   readonly saveImage: SaveImage;
   readonly clock: Clock;
 }
@@ -45,6 +47,7 @@ export interface NewPartner extends Profile {
   readonly username?: string | null | undefined;
   readonly tenantId?: string | undefined;
   readonly groupId?: string | undefined;
+  readonly referredByPartnerId?: string | undefined;
   readonly linkProps?: LinkProps | undefined;
 }
 
@@ -76,10 +79,12 @@ export function createPartners(parts: PartnersParts) {
   }
 
   async function insert(actor: Actor, program: Program, request: NewPartner): Promise<Enrolment> {
-    const { username, tenantId = null, groupId, linkProps, ...profile } = request;
+    const { username, tenantId = null, groupId, referredByPartnerId, linkProps, ...profile } = request;
     const group = await groups.getFor(program, groupId);
+    await parts.referrers.assertKnown(program, referredByPartnerId);
     const partner = await admissions.findOrCreatePartner(profile);
-    const made = await admissions.insert({ program, partner, group, status: 'approved', tenantId });
+    const wanted = { program, partner, group, status: 'approved', tenantId, referredByPartnerId } as const;
+    const made = await admissions.insert(wanted);
     if (made) return admissions.admit(program, made, group, { username, linkProps, userId: actor.userId });
     // Somebody else was quicker.
     const existing = await findExisting(program, request);
@@ -150,7 +155,11 @@ export function createPartners(parts: PartnersParts) {
         const program = await programOf(actor);
         await admissions.reserve(program, actor);
         const existing = await findExisting(program, request);
-        return shown(existing ?? (await insert(actor, program, request)));
+        const enrolment = existing ?? (await insert(actor, program, request));
+        if (enrolment.partnerId === request.referredByPartnerId) {
+          throw invalid('referredByPartnerId', 'nobody brings themselves');
+        }
+        return shown(enrolment);
       });
     },
 

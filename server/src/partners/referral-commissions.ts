@@ -39,6 +39,12 @@ interface Referral {
   readonly reward: Reward;
 }
 
+/** What it came from, and is held with. */
+interface Source {
+  readonly id: string | null;
+  readonly status: CommissionStatus;
+}
+
 type Trigger = ReferralConfig['trigger'];
 const nameOf = (trigger: Trigger, source: string) => `referral:${trigger}:${source}`;
 const isReversed = (status: CommissionStatus): status is SettableStatus =>
@@ -62,7 +68,7 @@ export function createReferralCommissions(parts: ReferralCommissionsParts) {
     trigger: Trigger,
     named: string,
     earnings: number,
-    source: Commission | null,
+    source: Source | null,
   ): Promise<boolean> {
     if (earnings <= 0) return true;
     const { holds } = await fraud.judge(referrer);
@@ -205,7 +211,10 @@ export function createReferralCommissions(parts: ReferralCommissionsParts) {
     async onEnrol(referred: Enrolment): Promise<void> {
       const referral = await find(referred);
       if (referral?.reward.config?.trigger !== 'partnerApproved') return;
-      await add(referral, 'partnerApproved', referred.partnerId, referral.reward.amountCents ?? 0, null);
+      // Whoever joined may be the one who brought them, under another address.
+      const { holds } = await fraud.judge(referred);
+      const source: Source = { id: null, status: holds ? 'hold' : 'pending' };
+      await add(referral, 'partnerApproved', referred.partnerId, referral.reward.amountCents ?? 0, source);
     },
   };
 }

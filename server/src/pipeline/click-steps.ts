@@ -5,7 +5,7 @@ import { destinationParts } from '../analytics/destination-parts.ts';
 import type { Step } from '../events/enrich.ts';
 import type { Click } from '../events/event.ts';
 import { continentOf, keepsNoAddress } from '../kernel/continents.ts';
-import { keptAddress } from '../kernel/ip-privacy.ts';
+import { keepInDestination, keptAddress } from '../kernel/ip-privacy.ts';
 import type { PipelineEvent } from './pipeline-event.ts';
 import type { FindPlace } from './places.ts';
 import type { Agent } from './user-agent.ts';
@@ -53,19 +53,9 @@ function onClick(name: string, fill: (click: Click, record: ClickRecord) => void
   };
 }
 
-/** Some destinations are given the visitor's address, which then stands in theirs too. */
 function keepAddress({ ip, ipPrivacy }: Click, record: ClickRecord): void {
   record.ip = keptAddress(ip, ipPrivacy, keepsNoAddress(record.country));
-  const parameter = encodeURIComponent(ip);
-  if (ip === '' || record.ip === ip || !record.url.includes(parameter)) return;
-  record.url = record.url
-    .split(/(?=[?&#])/)
-    .map((part) =>
-      part.endsWith(`=${parameter}`)
-        ? part.slice(0, -parameter.length) + encodeURIComponent(record.ip)
-        : part,
-    )
-    .join('');
+  record.url = keepInDestination(record.url, ip, record.ip);
 }
 
 function addReferer({ referer }: Click, record: ClickRecord): void {

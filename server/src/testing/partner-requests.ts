@@ -261,8 +261,9 @@ export const PARTNER_BODIES: Readonly<Record<string, (t: TestApp, workspace: Tes
   createDiscount: newDiscount,
   updateDiscount: () => ({ amount: 10 }),
   createPartner: async (t, workspace) => {
-    await ensureProgram(t, workspace);
-    return { email: `new${next()}@partners.example`, name: 'Mia Lund', country: 'SE' };
+    const referredByPartnerId = await makePartner(t, workspace);
+    const email = `new${next()}@partners.example`;
+    return { email, name: 'Mia Lund', country: 'SE', referredByPartnerId };
   },
   updatePartner: () => ({ tenantId: `tenant-${next()}` }),
   banPartner: async (t, workspace) => ({ ...(await partnerAfter(t, workspace)), reason: 'fraud' }),
@@ -308,10 +309,10 @@ export const PARTNER_BODIES: Readonly<Record<string, (t: TestApp, workspace: Tes
   rejectPartnerApplication: async (t, workspace) => ({
     partnerId: (await makeApplication(t, workspace)).partner.id,
   }),
-  submitPartnerApplication: newApplication,
+  submitPartnerApplication: () => ({ ...newApplication(), via: 'mia-lund' }),
   invitePartner: async (t, workspace) => {
-    await ensureProgram(t, workspace);
-    return { email: `invited${next()}@partners.example` };
+    const referredByPartnerId = await makePartner(t, workspace);
+    return { email: `invited${next()}@partners.example`, referredByPartnerId };
   },
   acceptPartnerInvite: async (t, workspace) => ({ token: await invite(t, await withPlan(t, workspace)) }),
   declinePartnerInvite: async (t, workspace) => ({ token: await invite(t, await withPlan(t, workspace)) }),
