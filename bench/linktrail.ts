@@ -18,6 +18,8 @@ export interface Linktrail {
   /** From the start of the process to its being ready. */
   readonly startMs: number;
   residentBytes(): Promise<number>;
+  /** The most it ever held. */
+  peakBytes(): Promise<number>;
   /** Stops the process; the data stays for another start. */
   stop(): Promise<void>;
   /** Stops it and removes its data. */
@@ -68,7 +70,8 @@ export async function startLinktrail(
     pid,
     dataDir,
     startMs,
-    residentBytes: () => residentBytes(pid),
+    residentBytes: () => readBytes(pid, 'VmRSS'),
+    peakBytes: () => readBytes(pid, 'VmHWM'),
     stop,
     async close() {
       await stop();
@@ -102,7 +105,7 @@ async function readPort(stdout: NodeJS.ReadableStream, ended: Promise<unknown>):
   return Promise.race([ready, failed]);
 }
 
-async function residentBytes(pid: number): Promise<number> {
-  const match = /VmRSS:\s+(\d+) kB/.exec(await readFile(`/proc/${pid}/status`, 'utf8'));
+async function readBytes(pid: number, field: 'VmRSS' | 'VmHWM'): Promise<number> {
+  const match = new RegExp(`${field}:\\s+(\\d+) kB`).exec(await readFile(`/proc/${pid}/status`, 'utf8'));
   return Number(match?.[1] ?? 0) * 1024;
 }

@@ -47,8 +47,12 @@ export const analytics: Scenario = {
     try {
       const onEngine = await measureEngine(large);
       const ofLarge = await measureServer(large, (ask) => askAll(large, ask, onEngine));
-      const dayOfSmall = await measureServer(small, async (ask) => ({ ms: await ask(lastDay()) }));
-      return [...ofLarge.lines, growth(ofLarge.day, dayOfSmall.ms, large.events, small.events)];
+      const ofSmall = await measureServer(small, (ask) => ask(lastDay()));
+      return [
+        ...ofLarge.result.lines,
+        growth(ofLarge.result.day, ofSmall.result, large.events, small.events),
+        { name: 'analytics', what: 'most memory of the server', ours: ofLarge.peakMb, unit: 'MB' },
+      ];
     } finally {
       for (const { dataDir } of [small, large]) await rm(dataDir, { recursive: true, force: true });
     }
@@ -189,10 +193,14 @@ async function measureEngine({ dataDir, workspaceId, nowMs }: Store): Promise<Ma
   }
 }
 
-async function measureServer<T>({ dataDir }: Store, work: (ask: Ask) => Promise<T>): Promise<T> {
+async function measureServer<T>(
+  { dataDir }: Store,
+  work: (ask: Ask) => Promise<T>,
+): Promise<{ result: T; peakMb: number }> {
   const server = await startLinktrail({ dataDir });
   try {
-    return await work((path) => medianMs(() => get(server, path)));
+    const result = await work((path) => medianMs(() => get(server, path)));
+    return { result, peakMb: (await server.peakBytes()) / 2 ** 20 };
   } finally {
     await server.stop();
   }

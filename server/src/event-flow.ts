@@ -34,7 +34,7 @@ export interface EventFlowParts {
   readonly config: Config;
   readonly db: Database;
   readonly node: JournalNode;
-  readonly visits: Pick<Visits, 'journal' | 'journalPath' | 'wake' | 'loopLoad'>;
+  readonly visits: Pick<Visits, 'journal' | 'journalPath' | 'wake' | 'marks' | 'loopLoad'>;
   readonly links: CounterSinkParts['links'];
   readonly partners: NonNullable<CounterSinkParts['partners']>;
   readonly workspaces: CounterSinkParts['workspaces'];
@@ -179,6 +179,7 @@ function threadOptions({ config, visits, node }: EventFlowParts): PipelineThread
     journalPath: visits.journalPath,
     archivePath: join(config.dataDir, 'archive'),
     wake: visits.wake.shared,
+    marks: visits.marks.shared,
     mainLoad: visits.loopLoad.shared,
     duckdb: {
       path: join(config.dataDir, 'events.duckdb'),

@@ -9,6 +9,7 @@ import { type Click, createEventEncoder } from './events/event.ts';
 import { type FileJournal, openFileJournal } from './events/file-journal.ts';
 import type { Position } from './events/journal.ts';
 import { openJournalDirectory } from './events/journal-files.ts';
+import { createJournalMarks, type JournalMarks } from './events/journal-marks.ts';
 import { createLoopLoad, type LoopLoad } from './events/loop-load.ts';
 import { readRecentClicks } from './events/recent-clicks.ts';
 import { createWake, type Wake } from './events/wake.ts';
@@ -53,6 +54,7 @@ export interface Visits {
   readonly journal: FileJournal;
   readonly journalPath: string;
   readonly wake: Wake;
+  readonly marks: Pick<JournalMarks, 'shared'>;
   /** Of the thread that answers visits. */
   readonly loopLoad: Pick<LoopLoad, 'shared'>;
   readonly snapshot: LinkSnapshot;
@@ -72,7 +74,12 @@ export async function openVisits(parts: VisitsParts): Promise<Visits> {
   const loopLoad = createLoopLoad();
   const stopMeasuring = loopLoad.measure();
   const directory = await openJournalDirectory(journalPath);
-  const journal = await openFileJournal({ directory, clock, log, onWrite: wake.notify, after: parts.after });
+  const marks = createJournalMarks();
+  const onWrite = (end: Position | undefined) => {
+    wake.notify();
+    if (end) marks.note(clock.now(), end);
+  };
+  const journal = await openFileJournal({ directory, clock, log, onWrite, after: parts.after });
   const snapshot = createLinkSnapshot({ source: createSource(parts), maxLinks: MAX_LINKS });
   await db.follow(followChanges(snapshot));
   const window = createVisitorWindow({ clock });
@@ -112,6 +119,7 @@ export async function openVisits(parts: VisitsParts): Promise<Visits> {
     journal,
     journalPath,
     wake,
+    marks,
     loopLoad,
     snapshot,
     clientClicks: createClientClicks({ record, window, clickIds, clock, onCounted: counters.onCounted }),

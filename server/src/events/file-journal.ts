@@ -15,8 +15,8 @@ export interface FileJournalOptions {
   directory: JournalDirectory;
   clock: Clock;
   log: Log;
-  /** Called after each write, to wake readers. */
-  onWrite?: () => void;
+  /** Called after each write with the place where it ended, to wake readers. */
+  onWrite?: (end: Position | undefined) => void;
   segmentBytes?: number;
   /** A segment that holds records is closed after this time, so that raw visits can be deleted. */
   segmentAgeMs?: number;
@@ -75,7 +75,7 @@ export async function openFileJournal(options: FileJournalOptions): Promise<File
     lost: health.lost,
     settle(turn) {
       retention.wrote();
-      options.onWrite?.();
+      options.onWrite?.(writer.end);
       const stored = turn.lostRecords === 0;
       if (syncIntervalMs > 0) turn.resolve(stored);
       else void sync.sync().then((synced) => turn.resolve(stored && synced));

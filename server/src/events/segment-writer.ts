@@ -24,6 +24,8 @@ export interface SegmentWriter {
   abandon(file: JournalFile): void;
   /** Deletes the segments that the position has passed, never the newest one. */
   release(upTo: Position): Promise<void>;
+  /** The place after what was written last; undefined before the first segment is made. */
+  readonly end: Position | undefined;
   readonly segments: number;
   readonly bytes: number;
   close(): void;
@@ -112,6 +114,9 @@ export function createSegmentWriter(options: SegmentWriterOptions): SegmentWrite
     rotate,
     abandon,
     release: (upTo) => removePassed(options.directory, sizes, upTo),
+    get end() {
+      return active && { segment: active.segment, offset: active.offset };
+    },
     get segments() {
       return sizes.size;
     },

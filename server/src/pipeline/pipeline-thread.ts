@@ -10,6 +10,7 @@ import { createConsumer } from '../events/consumer.ts';
 import { createEnrich, type DropReason, type Enrich } from '../events/enrich.ts';
 import { createFileReader } from '../events/file-reader.ts';
 import type { JournalReader, Position } from '../events/journal.ts';
+import { createJournalMarks, type JournalMarks } from '../events/journal-marks.ts';
 import { createLoopLoad } from '../events/loop-load.ts';
 import { createStepBack } from '../events/step-back.ts';
 import { createWake } from '../events/wake.ts';
@@ -33,6 +34,8 @@ export interface PipelineThreadOptions {
   readonly journalPath: string;
   readonly archivePath: string;
   readonly wake: SharedArrayBuffer;
+  /** Which time is where in the journal. */
+  readonly marks: SharedArrayBuffer;
   /** How busy the main thread is. */
   readonly mainLoad: SharedArrayBuffer;
   readonly duckdb: DuckdbOptions;
@@ -141,7 +144,8 @@ async function openFlow(options: PipelineThreadOptions, calls: Calls, log: Log) 
     maxDelayMs: options.maxDelayMs,
     stepBack: createStepBack({ load: createLoopLoad(options.mainLoad).read }),
   });
-  const queries = createQueries({ store, reader, enrich });
+  const marks = createJournalMarks(options.marks);
+  const queries = createQueries({ store, reader, enrich, marks });
   async function close(drainMs: number): Promise<void> {
     pace.end();
     await consumer.stop(drainMs);
@@ -214,6 +218,7 @@ function createQueries(parts: {
   store: OpenedStore<EventStore>;
   reader: JournalReader;
   enrich: Enrich<PipelineEvent>;
+  marks: JournalMarks;
 }): Queries {
   const findClick = createClickSearch(parts);
   return {

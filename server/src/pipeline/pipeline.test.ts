@@ -12,6 +12,7 @@ import { createEventEncoder } from '../events/event.ts';
 import { type FileJournal, openFileJournal } from '../events/file-journal.ts';
 import { formatPosition, type Position } from '../events/journal.ts';
 import { openJournalDirectory } from '../events/journal-files.ts';
+import { createJournalMarks } from '../events/journal-marks.ts';
 import { createWake } from '../events/wake.ts';
 import { systemClock } from '../kernel/clock.ts';
 import { silentLog } from '../kernel/log.ts';
@@ -68,6 +69,7 @@ async function openPlace(options: { segmentBytes?: number; archiveAgeMs?: number
         archivePath,
         wake: wake.shared,
         mainLoad: new SharedArrayBuffer(4),
+        marks: createJournalMarks().shared,
         duckdb: { path: join(folder, 'events.duckdb'), threads: 1, memoryMb: 256 },
         clickhouse: undefined,
         geoFiles: [],
