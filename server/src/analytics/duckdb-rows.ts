@@ -78,10 +78,18 @@ const INSERT_CLICKS = `insert into click (${CLICK_NAMES}, batch) select ${CLICK_
 const CLICK_ID = CLICK_COLUMNS.findIndex(({ name }) => name === 'id') + 1;
 /** One that is stored already has the same time: only rows around the times of the batch are looked at. */
 const IMPORT_CLICKS = `${INSERT_CLICKS} where f[${CLICK_ID}] not in (select id from click where time_ms between $3 and $4)`;
-const INSERT_LINKS = `insert into link select f[1], f[2], f[3], f[4], f[5], f[6], f[7], f[8], ${list(9)},
-  f[10] = 'true', f[11] = 'true', cast(f[12] as BIGINT) from ${LINES} where f[1] not in (select id from link)`;
-const INSERT_PARTNERS = `insert into partner select f[1], f[2], f[3], f[4], ${list(5)}, f[6] = 'true', cast(f[7] as BIGINT)
-  from ${LINES} where (f[1], f[2]) not in (select workspace_id, partner_id from partner)`;
+/** Of those that come in, only the ones that are there are held in memory, not all that are there. */
+const incoming = (table: string, key: string, fields: string) =>
+  `with incoming as materialized ${LINES},
+    present as materialized (select ${key} from ${table} where (${key}) in (select (${fields}) from incoming))`;
+const INSERT_LINKS = `${incoming('link', 'id', 'f[1]')} insert into link select f[1], f[2], f[3], f[4], f[5], f[6],
+  f[7], f[8], ${list(9)}, f[10] = 'true', f[11] = 'true', cast(f[12] as BIGINT) from incoming
+  where f[1] not in (select id from present)`;
+const INSERT_PARTNERS = `${incoming('partner', 'workspace_id, partner_id', 'f[1], f[2]')} insert into partner
+  select f[1], f[2], f[3], f[4], ${list(5)}, f[6] = 'true', cast(f[7] as BIGINT) from incoming
+  where (f[1], f[2]) not in (select (workspace_id, partner_id) from present)`;
+/** An import tells of very many links at once; their text is in memory several times over. */
+const ROWS_AT_ONCE = 20_000;
 
 export async function insertBatch(connection: Connection, batch: EventBatch, number: number): Promise<void> {
   const { clicks, importedClicks = [], links, leads = [], sales = [], partners = [], erasures = [] } = batch;
@@ -98,13 +106,19 @@ export async function insertBatch(connection: Connection, batch: EventBatch, num
 }
 
 export async function putLinks(connection: Connection, links: readonly LinkRow[]): Promise<void> {
-  if (links.length === 0) return;
-  const lines = [links.map(linkLine).join(ROW)];
-  await connection.run(
-    `delete from link using ${LINES} as incoming where link.id = f[1] and link.change_id <= cast(f[12] as BIGINT)`,
-    lines,
-  );
-  await connection.run(INSERT_LINKS, lines);
+  for (let start = 0; start < links.length; start += ROWS_AT_ONCE) {
+    const lines = [
+      links
+        .slice(start, start + ROWS_AT_ONCE)
+        .map(linkLine)
+        .join(ROW),
+    ];
+    await connection.run(
+      `delete from link using ${LINES} as incoming where link.id = f[1] and link.change_id <= cast(f[12] as BIGINT)`,
+      lines,
+    );
+    await connection.run(INSERT_LINKS, lines);
+  }
 }
 
 export async function putPartners(connection: Connection, partners: readonly PartnerRow[]): Promise<void> {
