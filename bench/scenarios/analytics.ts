@@ -37,8 +37,8 @@ type Ask = (path: string) => Promise<number>;
 
 export const analytics: Scenario = {
   name: 'analytics',
-  title: 'questions about events (--events 10m; 100m compares with 1m)',
-  async run({ events = 1_000_000, progress }) {
+  title: 'questions about events (10 million, --events 100m for more)',
+  async run({ events = 10_000_000, progress }) {
     const small = await fillStore(
       Math.max(EVENTS_OF_LAST_DAY * 2, Math.min(1_000_000, events / 10)),
       progress,

@@ -43,7 +43,7 @@ interface Running {
 
 const STABLE_MS = 60_000;
 /** By itself it would grow to 128 MB under load, for a few per cent of speed. */
-const YOUNG_GENERATION_MB = 24;
+const YOUNG_GENERATION_MB = 16;
 
 export function createPipeline(options: PipelineOptions): Pipeline {
   const { log, restartMs = 200, maxRestartMs = 30_000 } = options;
