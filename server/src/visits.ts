@@ -33,6 +33,7 @@ import { createVisitorWindow } from './redirect/window.ts';
 
 /** About 220 bytes each for plain links. Those beyond it are read from the store again, many at a time. */
 const MAX_LINKS = 100_000;
+const SECOND_MS = 1_000;
 /** Of the journal, read at a start for the visitor window: some 300,000 clicks. */
 const RESTORE_BYTES = 128 * 1024 * 1024;
 
@@ -80,6 +81,8 @@ export async function openVisits(parts: VisitsParts): Promise<Visits> {
     if (end) marks.note(clock.now(), end);
   };
   const journal = await openFileJournal({ directory, clock, log, onWrite, after: parts.after });
+  // What comes from now on lies after all that an earlier run has left.
+  if (journal.begin) marks.note(clock.now() - SECOND_MS, journal.begin);
   const snapshot = createLinkSnapshot({ source: createSource(parts), maxLinks: MAX_LINKS });
   await db.follow(followChanges(snapshot));
   const window = createVisitorWindow({ clock });

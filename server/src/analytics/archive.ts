@@ -3,7 +3,13 @@
 // number grows with the data and not with time.
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { comparePositions, formatPosition, type Position, parsePosition } from '../events/journal.ts';
+import {
+  comparePositions,
+  compareStarts,
+  formatPosition,
+  type Position,
+  parsePosition,
+} from '../events/journal.ts';
 import type { DuckdbStore } from './duckdb.ts';
 
 export interface ArchiveFile {
@@ -106,11 +112,6 @@ function readName(folder: string, name: string): ArchiveFile | undefined {
     from: start === 'start' ? undefined : position(start),
     upTo: position(end),
   };
-}
-
-function compareStarts(a: Position | undefined, b: Position | undefined): number {
-  if (!a || !b) return Number(a !== undefined) - Number(b !== undefined);
-  return comparePositions(a, b);
 }
 
 async function sync(path: string): Promise<void> {

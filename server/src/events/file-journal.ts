@@ -33,6 +33,8 @@ export interface FileJournalOptions {
 export interface FileJournal extends Journal {
   /** What opening found. */
   readonly recovery: RecoveryReport;
+  /** Where the records of this run begin; undefined when no file could be made yet. */
+  readonly begin: Position | undefined;
 }
 
 interface Turn {
@@ -83,6 +85,7 @@ export async function openFileJournal(options: FileJournalOptions): Promise<File
   });
   return {
     recovery,
+    begin: writer.end,
     append: turns.append,
     written: turns.finish,
     sync: () => turns.finish().then((stored) => sync.sync().then((synced) => stored && synced)),

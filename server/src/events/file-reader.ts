@@ -104,7 +104,7 @@ export function createFileReader(options: FileReaderOptions): JournalReader {
       passed = segment;
       ahead = ahead.slice(1);
     }
-    return { records: into.records, next: into.next };
+    return { records: into.records, next: into.next, atEnd: outcome !== 'full' };
   }
 
   return {

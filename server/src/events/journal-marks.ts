@@ -1,7 +1,7 @@
 // Which time is where in the journal: a mark a twentieth of a second while records are written, in shared memory, so
 // that a record whose time is known is found without reading all that lies before it. A hint, no promise: a clock that
 // is set back puts marks out of order. Hand `shared` to another thread and look there.
-import { comparePositions, type Position } from './journal.ts';
+import type { Position } from './journal.ts';
 
 export interface JournalMarks {
   readonly shared: SharedArrayBuffer;
@@ -57,10 +57,4 @@ export function createJournalMarks(shared: SharedArrayBuffer = new SharedArrayBu
       return { from, upTo: undefined };
     },
   };
-}
-
-/** The later of two places, of which either may be the beginning. */
-export function laterOf(a: Position | undefined, b: Position | undefined): Position | undefined {
-  if (!a || !b) return a ?? b;
-  return comparePositions(a, b) > 0 ? a : b;
 }

@@ -67,6 +67,8 @@ export interface ReadResult {
   readonly records: readonly JournalRecord[];
   /** Where to go on; can be past the last record when a segment ended. */
   readonly next: Position | undefined;
+  /** There was nothing more at that moment: no limit ended the reading. */
+  readonly atEnd: boolean;
 }
 
 /** Bytes that could not be read as records; every one is reported, none is passed over in silence. */
@@ -85,6 +87,12 @@ export type DamageReason = 'torn' | 'checksum' | 'header' | 'missing';
 
 export function comparePositions(a: Position, b: Position): number {
   return a.segment - b.segment || a.offset - b.offset;
+}
+
+/** The same where no position stands for the beginning. */
+export function compareStarts(a: Position | undefined, b: Position | undefined): number {
+  if (!a || !b) return Number(a !== undefined) - Number(b !== undefined);
+  return comparePositions(a, b);
 }
 
 /** Text whose order is the order of positions. */

@@ -8,6 +8,7 @@ import {
   type JournalReader,
   type JournalRecord,
   type Position,
+  type ReadLimits,
   type ReadResult,
 } from './journal.ts';
 import { pause, type StepBack } from './step-back.ts';
@@ -135,10 +136,20 @@ function createLoader<E>(options: SharedBatchesOptions<E>, { places, stopping, t
   const { reader, maxBatch } = options;
   const limits = { maxRecords: maxBatch, maxBytes: MAX_BATCH_BYTES };
 
+  /** When a read last came to the journal's end. */
+  let caughtUpMs: number | undefined;
+
+  async function read(at: Position | undefined, within: ReadLimits): Promise<ReadResult> {
+    const nowMs = performance.now();
+    const found = await reader.read(at, within);
+    if (found.atEnd) caughtUpMs = nowMs;
+    return found;
+  }
+
   async function readUntil(at: Position | undefined, until: Position | undefined): Promise<ReadResult> {
-    const found = await reader.read(at, { ...limits, until });
+    const found = await read(at, { ...limits, until });
     // Records up to the meeting place can have become unreadable: then there is no meeting.
-    return found.records.length > 0 || !until ? found : reader.read(at, limits);
+    return found.records.length > 0 || !until ? found : read(at, limits);
   }
 
   /** Waits until there is at least one record; undefined when stopping. */
@@ -165,12 +176,12 @@ function createLoader<E>(options: SharedBatchesOptions<E>, { places, stopping, t
     if (met || records.length >= maxBatch) return [...records];
     const busy = records.length >= maxBatch * BUSY_SHARE;
     await pause(options.maxDelayMs * (busy ? BUSY_FACTOR : 1), stopping);
-    const more = await reader.read(next, { ...limits, maxRecords: maxBatch - records.length, until });
+    const more = await read(next, { ...limits, maxRecords: maxBatch - records.length, until });
     return [...records, ...more.records];
   }
 
   return async (from: Position | undefined, progress: { endTurn: number }): Promise<Batch<E> | undefined> => {
-    await options.stepBack?.(stopping);
+    await options.stepBack?.(caughtUpMs, stopping);
     const first = await readSome(from, progress);
     if (!first) return undefined;
     const records = await readMore(first, from);

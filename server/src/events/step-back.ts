@@ -1,5 +1,5 @@
 // Lets the pipeline step back while visits come as fast as they can be answered: what it would do for them then, it
-// does a few seconds later, when there is time. Its patience is bounded, so under a load that lasts it goes on.
+// does a few seconds later, when there is time. How far behind it may fall by this is bounded, whatever the load does.
 
 export interface StepBackOptions {
   /** How busy the thread is that answers visits, from 0 to 1. */
@@ -7,34 +7,32 @@ export interface StepBackOptions {
   readonly nowMs?: () => number;
   /** From this load on, work that can wait does. */
   readonly busyLoad?: number;
-  readonly maxWaitMs?: number;
+  readonly maxBehindMs?: number;
   readonly lookEveryMs?: number;
 }
 
-/** Resolves when work may begin. The signal ends the waiting. */
-export type StepBack = (signal: AbortSignal) => Promise<void>;
+/**
+ * Resolves when work may begin. `caughtUpMs` is when nothing was left to do; undefined when that has never been so, as
+ * after a restart: then nothing waits. The signal ends the waiting.
+ */
+export type StepBack = (caughtUpMs: number | undefined, signal: AbortSignal) => Promise<void>;
 
 const BUSY_LOAD = 0.7;
 /** What comes in that time at most is stored within as much time again. */
-const MAX_WAIT_MS = 5_000;
+const MAX_BEHIND_MS = 5_000;
 const LOOK_EVERY_MS = 50;
 
 export function createStepBack({
   load,
   nowMs = () => performance.now(),
   busyLoad = BUSY_LOAD,
-  maxWaitMs = MAX_WAIT_MS,
+  maxBehindMs = MAX_BEHIND_MS,
   lookEveryMs = LOOK_EVERY_MS,
 }: StepBackOptions): StepBack {
-  /** Since when it has been busy all the time. */
-  let busySinceMs: number | undefined;
-  return async (signal) => {
-    while (!signal.aborted && load() >= busyLoad) {
-      busySinceMs ??= nowMs();
-      if (nowMs() - busySinceMs >= maxWaitMs) return;
+  return async (caughtUpMs, signal) => {
+    if (caughtUpMs === undefined) return;
+    while (!signal.aborted && load() >= busyLoad && nowMs() - caughtUpMs < maxBehindMs)
       await pause(lookEveryMs, signal);
-    }
-    busySinceMs = undefined;
   };
 }
 

@@ -1,59 +1,34 @@
-// The headers that every request is asked for, read straight from the list as it came over the wire. Building the
-// object of all headers takes longer than answering most visits; the API has it built when it first asks.
+// The headers that every request is asked for, read straight from the list as it came over the wire: a browser sends
+// many more, and a visit need not pay for those. The API has the object of all headers built when it first asks.
 
+const NONE_SENT = {
+  host: undefined,
+  'user-agent': undefined,
+  referer: undefined,
+  cookie: undefined,
+  'x-forwarded-for': undefined,
+  'x-forwarded-proto': undefined,
+  'x-forwarded-host': undefined,
+  'dub-no-track': undefined,
+  'sec-purpose': undefined,
+  purpose: undefined,
+  'x-purpose': undefined,
+  'x-moz': undefined,
+};
+
+type Name = keyof typeof NONE_SENT;
 /** Fields are named as Node names them, and repeated ones are joined or dropped as Node does. */
-export interface VisitHeaders {
-  host: string | undefined;
-  'user-agent': string | undefined;
-  referer: string | undefined;
-  cookie: string | undefined;
-  'x-forwarded-for': string | undefined;
-  'x-forwarded-proto': string | undefined;
-  'x-forwarded-host': string | undefined;
-  'dub-no-track': string | undefined;
-  'sec-purpose': string | undefined;
-  purpose: string | undefined;
-  'x-purpose': string | undefined;
-  'x-moz': string | undefined;
-}
+export type VisitHeaders = Record<Name, string | undefined>;
 
-type Name = keyof VisitHeaders;
-
+const NAMES = Object.keys(NONE_SENT) as Name[];
 const SINGLE: ReadonlySet<Name> = new Set(['host', 'user-agent', 'referer']);
-const NAMES: readonly Name[] = [
-  'host',
-  'user-agent',
-  'referer',
-  'cookie',
-  'x-forwarded-for',
-  'x-forwarded-proto',
-  'x-forwarded-host',
-  'dub-no-track',
-  'sec-purpose',
-  'purpose',
-  'x-purpose',
-  'x-moz',
-];
 /** Most names have a length that none of ours has: one look at an array, no comparison of texts. */
 const BY_LENGTH = Array.from({ length: 32 }, (_, length) => NAMES.filter((name) => name.length === length));
 const NONE: readonly Name[] = [];
 
 /** `raw` is the list of names and values in turns. */
 export function readVisitHeaders(raw: readonly string[]): VisitHeaders {
-  const headers: VisitHeaders = {
-    host: undefined,
-    'user-agent': undefined,
-    referer: undefined,
-    cookie: undefined,
-    'x-forwarded-for': undefined,
-    'x-forwarded-proto': undefined,
-    'x-forwarded-host': undefined,
-    'dub-no-track': undefined,
-    'sec-purpose': undefined,
-    purpose: undefined,
-    'x-purpose': undefined,
-    'x-moz': undefined,
-  };
+  const headers: VisitHeaders = { ...NONE_SENT };
   for (let i = 0; i + 1 < raw.length; i += 2) {
     const given = raw[i] as string;
     const candidates = BY_LENGTH[given.length] ?? NONE;

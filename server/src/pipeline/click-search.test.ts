@@ -30,7 +30,8 @@ function setUp(
     reads.push(start);
     const page = payloads.slice(start, Math.min(start + PAGE, until?.offset ?? payloads.length));
     const records = page.map((payload, i) => ({ payload, position: at(start + i), next: at(start + i + 1) }));
-    return { records, next: at(start + page.length) };
+    const next = start + page.length;
+    return { records, next: at(next), atEnd: next === payloads.length };
   };
   const store = {
     committed: async () => (committed === undefined ? undefined : at(committed)),

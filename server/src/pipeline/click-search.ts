@@ -5,8 +5,8 @@ import type { ClickRecord } from '../analytics/click-record.ts';
 import type { EventStore } from '../analytics/store.ts';
 import { clickTime } from '../events/click-id.ts';
 import type { Enrich } from '../events/enrich.ts';
-import { comparePositions, type JournalReader, type Position } from '../events/journal.ts';
-import { type Between, type JournalMarks, laterOf } from '../events/journal-marks.ts';
+import { comparePositions, compareStarts, type JournalReader, type Position } from '../events/journal.ts';
+import type { Between, JournalMarks } from '../events/journal-marks.ts';
 import type { PipelineEvent } from './pipeline-event.ts';
 
 const LIMITS = { maxRecords: 5_000, maxBytes: 4 * 1024 * 1024 };
@@ -133,14 +133,12 @@ async function readStretch(
   }
 }
 
-/** The beginning, where it is not known, comes first. */
-function compareStarts(a: Position | undefined, b: Position | undefined): number {
-  if (!a || !b) return Number(a !== undefined) - Number(b !== undefined);
-  return comparePositions(a, b);
-}
-
 function earlierOf(a: Position | undefined, b: Position | undefined): Position | undefined {
   return compareStarts(a, b) <= 0 ? a : b;
+}
+
+function laterOf(a: Position | undefined, b: Position | undefined): Position | undefined {
+  return compareStarts(a, b) > 0 ? a : b;
 }
 
 function viewOf(payload: Uint8Array): Buffer {

@@ -3,7 +3,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Consumer, SinkState } from '../events/consumer.ts';
 import type { DropReason } from '../events/enrich.ts';
-import { comparePositions, type Position } from '../events/journal.ts';
+import { compareStarts, type Position } from '../events/journal.ts';
 import { HEADER_BYTES, listSegmentNumbers, segmentName } from '../events/segment.ts';
 import { systemClock } from '../kernel/clock.ts';
 
@@ -37,7 +37,7 @@ export async function readThreadState(
   known: { drops: ReadonlyMap<DropReason, number>; newestMs: number; priorityLowered: boolean },
 ): Promise<ThreadState> {
   const sinks = consumer.state();
-  const [slowest] = sinks.map(({ position }) => position).sort(undefinedFirst);
+  const [slowest] = sinks.map(({ position }) => position).sort(compareStarts);
   const lagBytes = await bytesAfter(journalPath, slowest);
   const behindMs = known.newestMs === 0 ? 0 : Math.max(0, systemClock.now() - known.newestMs);
   return {
@@ -47,11 +47,6 @@ export async function readThreadState(
     lagSeconds: lagBytes === 0 ? 0 : behindMs / 1_000,
     priorityLowered: known.priorityLowered,
   };
-}
-
-function undefinedFirst(a: Position | undefined, b: Position | undefined): number {
-  if (!a || !b) return Number(a !== undefined) - Number(b !== undefined);
-  return comparePositions(a, b);
 }
 
 /** Bytes of the journal after a position. */
